@@ -36,7 +36,7 @@ pub(super) struct Native {
 }
 
 /// The time for which the key of a lock outlives its lease, so that a dead holder's queue and token are not forgotten.
-const KEY_GRACE: Duration = Duration::from_secs(3600);
+pub(super) const KEY_GRACE: Duration = Duration::from_secs(3600);
 /// A shorter lease could end before its holder has read the answer.
 const MIN_TTL: Duration = Duration::from_millis(5);
 

@@ -1,6 +1,8 @@
 //! The sources of the scripts, and servers without script flags.
 
 use super::*;
+use crate::stores::redis::backend::KEY_GRACE;
+use crate::stores::redis::waiting::UNCONFIRMED_TTL;
 use redis::{AsyncConnectionConfig, RedisConnectionInfo};
 use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
@@ -58,4 +60,25 @@ fn a_user_of_an_old_server_may_release_though_it_may_touch_no_other_key() {
         let refused = "redis.call('DEL', KEYS[1] .. ':none')";
         assert!(!script.bare.body.contains(refused), "a refusal ends the script: {}", script.bare.body);
     }
+}
+
+/// Scripts have the lease of a grant by message, and how long a key outlives it, as numbers of their own.
+#[test]
+fn the_times_in_the_scripts_are_those_of_the_client() {
+    let grace = KEY_GRACE.as_millis().to_string();
+    let handed_over = (UNCONFIRMED_TTL + KEY_GRACE).as_millis().to_string();
+    let short = format!("'{:014}'", UNCONFIRMED_TTL.as_micros());
+    let scripts = all();
+    let bodies = || scripts.iter().map(|script| &*script.bare.body);
+    for number in [&grace, &handed_over, &short] {
+        assert!(bodies().any(|body| body.contains(number)), "no script has {number}");
+    }
+    // A number of that size is one of these, or a second in microseconds.
+    let digits =
+        |body| str::split(body, |c: char| !c.is_ascii_digit()).filter(|word| word.len() == grace.len());
+    let other = |word: &&str| ![&*grace, &*handed_over, "1000000"].contains(word);
+    let others: Vec<_> = bodies().flat_map(digits).filter(other).collect();
+    assert!(others.is_empty(), "{others:?}");
+    // Otherwise every hand-over would cost a renewal.
+    assert!(UNCONFIRMED_TTL > crate::engine::timing::USABLE_LEASE);
 }
