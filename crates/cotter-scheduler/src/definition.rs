@@ -1,8 +1,14 @@
 //! The part of a job that replicas must agree on.
 
+use crate::decide::{DOUBT, OVERDUE};
 use crate::job::Policy;
+use crate::notes::State;
 use crate::{Job, Trigger, UnixTime};
+use std::collections::BTreeMap;
 use std::time::Duration;
+
+/// The settings of a job that are not the default ones, and a fingerprint of its work, by name.
+pub(crate) type Settings = BTreeMap<String, String>;
 
 /// A job without its work, as defined by one replica.
 #[derive(Debug, Clone)]
@@ -12,6 +18,9 @@ pub(crate) struct Definition {
     pub(crate) hash: String,
     /// The trigger as written in the note.
     pub(crate) text: String,
+    pub(crate) settings: Settings,
+    /// The host of the defining replica; may be empty.
+    pub(crate) host: String,
     /// When the defining replica was started, by the store's clock.
     pub(crate) defined_at: UnixTime,
     /// The jitter of the job: how much later than its slots it starts.
@@ -19,12 +28,14 @@ pub(crate) struct Definition {
 }
 
 impl Definition {
-    pub(crate) fn of(job: &Job, group: &str, defined_at: UnixTime) -> Self {
+    pub(crate) fn of(job: &Job, group: &str, host: &str, defined_at: UnixTime) -> Self {
         Self {
             trigger: job.trigger.clone(),
             policy: job.policy.clone(),
             hash: job.hash(),
             text: job.trigger_text(),
+            settings: job.settings(),
+            host: host.to_owned(),
             defined_at,
             shift: job.shift(group),
         }
@@ -35,4 +46,68 @@ impl Definition {
     pub(crate) fn rank(&self, now: UnixTime) -> (u64, UnixTime) {
         (self.policy.generation, self.defined_at.min(now))
     }
+
+    /// Why this replica stands by while the definition in this note is in effect, and what to do about it.
+    pub(crate) fn why_not(&self, theirs: &State) -> String {
+        let (generation, ours) = (theirs.generation, self.policy.generation);
+        let way_out = if theirs.is_disabled() {
+            "and stays in effect, for it switches the job off"
+        } else if self.policy.enabled {
+            "and stays in effect while a host runs it"
+        } else {
+            "and stays in effect"
+        };
+        let lapse = (OVERDUE + DOUBT).as_secs();
+        let lapse = match way_out.ends_with("runs it") {
+            true => format!("; if none does, this host takes over {lapse} s after a run was due"),
+            false => String::new(),
+        };
+        format!(
+            "the definition of {} is in effect, of generation {generation} (here {ours}): {}. Give all hosts the same definition, \
+             or raise the generation above {generation} where the right one is, and reload; the other one was written at {} \
+             {way_out}{lapse}",
+            owner(theirs),
+            self.difference(theirs),
+            theirs.defined_at,
+        )
+    }
+
+    /// Says that nobody runs the definition in this note, which this one therefore replaces.
+    pub(crate) fn why_taken_over(&self, theirs: &State, due: UnixTime) -> String {
+        format!(
+            "no host runs the definition that {} wrote at {}: nobody has started what was due at {due}. This host takes over \
+             with its own, in which {}",
+            owner(theirs),
+            theirs.defined_at,
+            self.difference(theirs),
+        )
+    }
+
+    /// The first difference to the definition in this note.
+    fn difference(&self, theirs: &State) -> String {
+        if theirs.trigger != self.text {
+            return format!("the trigger is {:?} here and {:?} there", self.text, theirs.trigger);
+        }
+        let unknown = "a setting or the work differs".to_owned();
+        let Some(there) = &theirs.settings else { return unknown };
+        let names = self.settings.keys().chain(there.keys());
+        let differs = names.filter(|name| self.settings.get(*name) != there.get(*name)).min();
+        let value = |of: &Settings, name| of.get(name).map_or("the default", String::as_str).to_owned();
+        match differs {
+            Some(name) if name == WORK => {
+                "the work differs, such as the command or its environment".to_owned()
+            }
+            Some(name) => {
+                format!("{name} is {} here and {} there", value(&self.settings, name), value(there, name))
+            }
+            None => unknown,
+        }
+    }
+}
+
+/// The name of the fingerprint of the work. It is the last one in order, so that settings are named first.
+pub(crate) const WORK: &str = "work";
+
+fn owner(state: &State) -> String {
+    if state.by.is_empty() { "another host".to_owned() } else { format!("host {:?}", state.by) }
 }

@@ -4,12 +4,16 @@
 //! |---|---|
 //! | `planner` | the inputs of a decision, and the plan that a trigger makes of them |
 //! | `cron` `rate` `delay` `once` | the slots of each kind of trigger |
+//! | `stored` | the slots of the definition in effect, as far as the note tells |
+//! | `lapse` | when that definition lapses because nobody runs it |
 
 mod cron;
 mod delay;
+mod lapse;
 mod once;
 mod planner;
 mod rate;
+mod stored;
 #[cfg(test)]
 mod tests;
 
@@ -17,14 +21,17 @@ use crate::definition::Definition;
 use crate::notes::{Added, Arguments, JobControl, LastRun, OneShotKey, State};
 use crate::trigger::Kind;
 use crate::{Ending, Job, OnCrash, UnixTime};
+use lapse::Verdict;
+pub(crate) use lapse::{DOUBT, OVERDUE};
 use planner::{Plan, Planner};
-pub(crate) use rate::next_on_grid;
+use rate::next_on_grid;
 use std::time::Duration;
+pub(crate) use stored::slot_after;
 
 /// How far a note may be ahead of the store's clock without an alarm.
 pub(crate) const MAX_NOTE_LEAD: Duration = Duration::from_secs(1);
 
-/// How often a job that runs only on demand is looked at.
+/// How often a job that runs only on demand is looked at, and one for which this replica stands by.
 const RECHECK: Duration = Duration::from_secs(60);
 
 /// A run that is due.
@@ -106,6 +113,12 @@ pub(crate) struct Decision {
     pub(crate) crashed: Option<LastRun>,
     /// Whether another definition of the job is in effect.
     pub(crate) stands_by: bool,
+    /// Whether to note that perhaps nobody runs that definition.
+    pub(crate) doubts: bool,
+    /// That definition has lapsed, and is replaced: why. What is due is decided afterwards.
+    pub(crate) taken_over: Option<String>,
+    /// When to judge that definition again.
+    judge_at: Option<UnixTime>,
     /// If nothing is due: the start of the next slot.
     pub(crate) next: Option<UnixTime>,
 }
@@ -122,7 +135,11 @@ pub(crate) fn decide(
     let state = note.cloned().unwrap_or_else(|| State::fresh(definition, now, control.requests));
     let mut d = Decision::nothing(state);
     d.alarm = repair(&mut d.state, now, max_lead);
-    d.define(definition, now);
+    d.define(definition, control, now);
+    if d.taken_over.is_some() {
+        (d.next, d.changed) = (Some(now), true);
+        return d;
+    }
     if !d.stands_by {
         d.find_crash(definition, control, now);
         d.find_retry(definition, control, now);
@@ -151,26 +168,55 @@ impl Decision {
             alarm: false,
             crashed: None,
             stands_by: false,
+            doubts: false,
+            taken_over: None,
+            judge_at: None,
             next: None,
         }
     }
 
     /// Determines which definition is in effect.
-    fn define(&mut self, ours: &Definition, now: UnixTime) {
+    fn define(&mut self, ours: &Definition, control: &JobControl, now: UnixTime) {
+        let state = &self.state;
+        let (theirs, rank) = ((state.generation, state.defined_at), ours.rank(now));
+        match state.hash == ours.hash {
+            true => self.put_in_effect(ours, theirs.max(rank), now),
+            false if rank >= theirs => self.put_in_effect(ours, rank, now),
+            false => self.stand_by(ours, control, now),
+        }
+    }
+
+    /// Stands by for the definition in effect, unless it has lapsed.
+    fn stand_by(&mut self, ours: &Definition, control: &JobControl, now: UnixTime) {
+        self.stands_by = true;
+        if !ours.policy.enabled {
+            return;
+        }
+        match lapse::judge(&self.state, control, now) {
+            Verdict::Holds(until) => self.judge_at = until,
+            Verdict::Doubtful => {
+                (self.doubts, self.state.doubted) = (true, Some(now));
+                self.judge_at = Some(now + DOUBT);
+            }
+            Verdict::Lapsed(due) => {
+                self.taken_over = Some(ours.why_taken_over(&self.state, due));
+                self.stands_by = false;
+                // As if it were defined now: its old owner, which may come back, does not take turns with it.
+                self.put_in_effect(ours, (ours.policy.generation, now), now);
+            }
+        }
+    }
+
+    fn put_in_effect(&mut self, ours: &Definition, rank: (u64, UnixTime), now: UnixTime) {
         let state = &mut self.state;
-        let theirs = (state.generation, state.defined_at);
-        if state.hash == ours.hash {
-            (state.generation, state.defined_at) = theirs.max(ours.rank(now));
-            state.initial_delay = ours.policy.initial_delay;
-            return;
+        if state.hash != ours.hash || rank != (state.generation, state.defined_at) {
+            state.by.clone_from(&ours.host);
         }
-        self.stands_by = ours.rank(now) < theirs;
-        if self.stands_by {
-            return;
-        }
+        (state.generation, state.defined_at) = rank;
         state.hash.clone_from(&ours.hash);
-        (state.generation, state.defined_at) = ours.rank(now);
-        state.initial_delay = ours.policy.initial_delay;
+        (state.initial_delay, state.shift) = (ours.policy.initial_delay, ours.shift);
+        state.settings = Some(ours.settings.clone());
+        state.doubted = None;
         if state.trigger != ours.text {
             state.trigger.clone_from(&ours.text);
             state.since = now;
@@ -251,8 +297,9 @@ impl Decision {
         }
         let at = self.next_one_shot(control).map(|added| added.at).filter(|at| *at > now);
         // A job without slots is looked at now and then, in case the store has lost its note: nothing else would write it again.
-        let recheck = matches!(definition.trigger.0, Kind::Demand).then(|| now + RECHECK);
-        self.next = self.next.into_iter().chain(at).chain(recheck).min();
+        let rechecked = self.stands_by || matches!(definition.trigger.0, Kind::Demand);
+        let recheck = rechecked.then(|| now + RECHECK);
+        self.next = self.next.into_iter().chain(at).chain(recheck).chain(self.judge_at).min();
     }
 
     fn find_slot(
@@ -295,6 +342,9 @@ fn repair(state: &mut State, now: UnixTime, max_lead: Duration) -> bool {
     reset(&mut state.anchor);
     reset(&mut state.since);
     reset(&mut state.defined_at);
+    if let Some(doubted) = &mut state.doubted {
+        reset(doubted);
+    }
     if let Some(run) = &mut state.run {
         reset(&mut run.started);
         if let Some(ended) = &mut run.ended {

@@ -7,7 +7,7 @@ use super::register;
 use super::snapshot::{JobSnapshot, Observation};
 use crate::definition::Definition;
 use crate::handle::Command;
-use crate::notes::{Control, Pause};
+use crate::notes::{Control, Pause, standby};
 use crate::{EventKind, Job, Trigger, UnixTime};
 use std::collections::HashMap;
 use std::future::Future;
@@ -105,7 +105,7 @@ impl Dispatcher {
 
     fn define(&mut self, job: Job) {
         let now = self.context.clock.now();
-        let definition = Definition::of(&job, &self.context.settings.group, now);
+        let definition = Definition::of(&job, &self.context.settings.group, &self.context.settings.host, now);
         let name = job.name.clone();
         // A pause of the whole group is reported once.
         if let (None, Some(pause)) = (&self.control.group.pause, self.control.own(&name).pause) {
@@ -173,14 +173,22 @@ impl Dispatcher {
     }
 
     fn observed(&mut self, snapshot: &Arc<JobSnapshot>, seen: &Observation) -> Option<UnixTime> {
+        let now = self.context.clock.now();
         let entry = self.agenda.get(snapshot.name())?;
         entry.handled = entry.handled.max(seen.handled);
         entry.broken = false;
-        if std::mem::replace(&mut entry.stands_by, seen.stands_by) != seen.stands_by {
-            let why =
-                "another definition of the job is in effect: it has a larger generation or a newer start"
-                    .to_owned();
-            let kind = if seen.stands_by { EventKind::Standby { why } } else { EventKind::Active };
+        let stands_by = seen.stands_by.is_some();
+        let changed = std::mem::replace(&mut entry.stands_by, stands_by) != stands_by;
+        let is_old = entry.told.is_none_or(|told| now.since(told) >= standby::REPEATED);
+        if changed || stands_by && is_old {
+            entry.told = stands_by.then_some(now);
+            tell(&self.context, snapshot.name(), stands_by, now);
+        }
+        if changed {
+            let kind = match seen.stands_by.clone() {
+                Some(why) => EventKind::Standby { why },
+                None => EventKind::Active,
+            };
             self.context.emit(snapshot.name(), kind);
         }
         seen.next
@@ -270,6 +278,16 @@ impl Dispatcher {
             _ => self.define(job),
         }
     }
+}
+
+/// Writes whether this process stands by for a job. It is only shown: one that cannot be written now is written again later.
+fn tell(context: &Arc<Context>, job: &Arc<str>, stands_by: bool, now: UnixTime) {
+    let (context, job) = (context.clone(), job.clone());
+    tokio::spawn(async move {
+        let _place = context.reads.acquire().await.expect("never closed");
+        let settings = &context.settings;
+        let _ = standby::tell(&settings.client, &settings.group, &job, &settings.host, stands_by, now).await;
+    });
 }
 
 /// The event for a pause, or for its end by this operator.
