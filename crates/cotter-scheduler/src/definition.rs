@@ -49,34 +49,29 @@ impl Definition {
 
     /// Why this replica stands by while the definition in this note is in effect, and what to do about it.
     pub(crate) fn why_not(&self, theirs: &State) -> String {
-        let (generation, ours) = (theirs.generation, self.policy.generation);
-        let way_out = if theirs.is_disabled() {
-            "and stays in effect, for it switches the job off"
-        } else if self.policy.enabled {
-            "and stays in effect while a host runs it"
-        } else {
-            "and stays in effect"
-        };
-        let lapse = (OVERDUE + DOUBT).as_secs();
-        let lapse = match way_out.ends_with("runs it") {
-            true => format!("; if none does, this host takes over {lapse} s after a run was due"),
-            false => String::new(),
+        let (who, at, generation) = (owner(theirs), theirs.defined_at, theirs.generation);
+        let lapse = match (theirs.is_disabled(), self.policy.enabled) {
+            (true, _) => "It switches the job off, and stays in effect".to_owned(),
+            (false, false) => "It stays in effect, because this one switches the job off".to_owned(),
+            (false, true) => {
+                let within = (OVERDUE + DOUBT).as_secs();
+                format!("If no host runs it, this one takes over {within} s after a run was due")
+            }
         };
         format!(
-            "the definition of {} is in effect, of generation {generation} (here {ours}): {}. Give all hosts the same definition, \
-             or raise the generation above {generation} where the right one is, and reload; the other one was written at {} \
-             {way_out}{lapse}",
-            owner(theirs),
+            "{who} wrote another definition at {at}, which is in effect: {}. Give all hosts the same definition; to put this one in \
+             effect, raise its generation from {} to {} and reload. {lapse}",
             self.difference(theirs),
-            theirs.defined_at,
+            self.policy.generation,
+            generation.saturating_add(1),
         )
     }
 
     /// Says that nobody runs the definition in this note, which this one therefore replaces.
     pub(crate) fn why_taken_over(&self, theirs: &State, due: UnixTime) -> String {
         format!(
-            "no host runs the definition that {} wrote at {}: nobody has started what was due at {due}. This host takes over \
-             with its own, in which {}",
+            "no host runs the definition that {} wrote at {}: what was due at {due} was not started. This host takes over \
+             with its own definition: {}",
             owner(theirs),
             theirs.defined_at,
             self.difference(theirs),
@@ -86,19 +81,19 @@ impl Definition {
     /// The first difference to the definition in this note.
     fn difference(&self, theirs: &State) -> String {
         if theirs.trigger != self.text {
-            return format!("the trigger is {:?} here and {:?} there", self.text, theirs.trigger);
+            return format!("its trigger is {:?}, here {:?}", theirs.trigger, self.text);
         }
-        let unknown = "a setting or the work differs".to_owned();
+        let unknown = "a setting or the work is another one".to_owned();
         let Some(there) = &theirs.settings else { return unknown };
         let names = self.settings.keys().chain(there.keys());
         let differs = names.filter(|name| self.settings.get(*name) != there.get(*name)).min();
         let value = |of: &Settings, name| of.get(name).map_or("the default", String::as_str).to_owned();
         match differs {
             Some(name) if name == WORK => {
-                "the work differs, such as the command or its environment".to_owned()
+                "its work is another one, such as the command or its environment".to_owned()
             }
             Some(name) => {
-                format!("{name} is {} here and {} there", value(&self.settings, name), value(there, name))
+                format!("its {name} is {}, here {}", value(there, name), value(&self.settings, name))
             }
             None => unknown,
         }

@@ -1,5 +1,6 @@
 //! The decisions, case by case.
 
+mod lapse;
 mod random;
 
 use super::*;
