@@ -133,7 +133,10 @@ impl Jobs {
         for (name, note) in names.into_iter().zip(notes) {
             if let Some(state) = note.map_or(Ok(None), |n| State::parse(&name, &n.bytes))? {
                 let hosts = standby.remove(&name).unwrap_or_default();
-                found.push(JobStatus { standby: stand_by(hosts), ..status(name, &state, &control, now) });
+                found.push(JobStatus {
+                    standby: stand_by(hosts, &state),
+                    ..status(name, &state, &control, now)
+                });
             }
         }
         Ok(found)
@@ -359,8 +362,9 @@ fn status(name: String, state: &State, control: &Control, now: UnixTime) -> JobS
     }
 }
 
-fn stand_by(hosts: standby::Hosts) -> Vec<StandsBy> {
+/// A host that has been restarted since, and whose definition is in effect now, has not taken back what it had said.
+fn stand_by(hosts: standby::Hosts, state: &State) -> Vec<StandsBy> {
     let named = |host: String| (!host.is_empty()).then_some(host);
-    let hosts = hosts.into_iter();
+    let hosts = hosts.into_iter().filter(|(host, seen)| *host != state.by || seen.at > state.defined_at);
     hosts.map(|(host, seen)| StandsBy { host: named(host), since: seen.since, seen: seen.at }).collect()
 }

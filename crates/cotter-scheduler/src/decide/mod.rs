@@ -4,10 +4,12 @@
 //! |---|---|
 //! | `planner` | the inputs of a decision, and the plan that a trigger makes of them |
 //! | `cron` `rate` `delay` `once` | the slots of each kind of trigger |
+//! | `define` | which definition is in effect |
 //! | `stored` | the slots of the definition in effect, as far as the note tells |
 //! | `lapse` | when that definition lapses because nobody runs it |
 
 mod cron;
+mod define;
 mod delay;
 mod lapse;
 mod once;
@@ -21,7 +23,6 @@ use crate::definition::Definition;
 use crate::notes::{Added, Arguments, JobControl, LastRun, OneShotKey, State};
 use crate::trigger::Kind;
 use crate::{Ending, Job, OnCrash, UnixTime};
-use lapse::Verdict;
 pub(crate) use lapse::{DOUBT, OVERDUE};
 use planner::{Plan, Planner};
 use rate::next_on_grid;
@@ -172,54 +173,6 @@ impl Decision {
             taken_over: None,
             judge_at: None,
             next: None,
-        }
-    }
-
-    /// Determines which definition is in effect.
-    fn define(&mut self, ours: &Definition, control: &JobControl, now: UnixTime) {
-        let state = &self.state;
-        let (theirs, rank) = ((state.generation, state.defined_at), ours.rank(now));
-        match state.hash == ours.hash {
-            true => self.put_in_effect(ours, theirs.max(rank), now),
-            false if rank >= theirs => self.put_in_effect(ours, rank, now),
-            false => self.stand_by(ours, control, now),
-        }
-    }
-
-    /// Stands by for the definition in effect, unless it has lapsed.
-    fn stand_by(&mut self, ours: &Definition, control: &JobControl, now: UnixTime) {
-        self.stands_by = true;
-        if !ours.policy.enabled {
-            return;
-        }
-        match lapse::judge(&self.state, control, now) {
-            Verdict::Holds(until) => self.judge_at = until,
-            Verdict::Doubtful => {
-                (self.doubts, self.state.doubted) = (true, Some(now));
-                self.judge_at = Some(now + DOUBT);
-            }
-            Verdict::Lapsed(due) => {
-                self.taken_over = Some(ours.why_taken_over(&self.state, due));
-                self.stands_by = false;
-                // As if it were defined now: its old owner, which may come back, does not take turns with it.
-                self.put_in_effect(ours, (ours.policy.generation, now), now);
-            }
-        }
-    }
-
-    fn put_in_effect(&mut self, ours: &Definition, rank: (u64, UnixTime), now: UnixTime) {
-        let state = &mut self.state;
-        if state.hash != ours.hash || rank != (state.generation, state.defined_at) {
-            state.by.clone_from(&ours.host);
-        }
-        (state.generation, state.defined_at) = rank;
-        state.hash.clone_from(&ours.hash);
-        (state.initial_delay, state.shift) = (ours.policy.initial_delay, ours.shift);
-        state.settings = Some(ours.settings.clone());
-        state.doubted = None;
-        if state.trigger != ours.text {
-            state.trigger.clone_from(&ours.text);
-            state.since = now;
         }
     }
 

@@ -5,9 +5,10 @@ use super::attempt::{attempt, fallback, first_attempt};
 use super::context::{Context, Halt, Stop};
 use super::register;
 use super::snapshot::{JobSnapshot, Observation};
+use super::standing;
 use crate::definition::Definition;
 use crate::handle::Command;
-use crate::notes::{Control, Pause, standby};
+use crate::notes::{Control, Pause};
 use crate::{EventKind, Job, Trigger, UnixTime};
 use std::collections::HashMap;
 use std::future::Future;
@@ -177,20 +178,7 @@ impl Dispatcher {
         let entry = self.agenda.get(snapshot.name())?;
         entry.handled = entry.handled.max(seen.handled);
         entry.broken = false;
-        let stands_by = seen.stands_by.is_some();
-        let changed = std::mem::replace(&mut entry.stands_by, stands_by) != stands_by;
-        let is_old = entry.told.is_none_or(|told| now.since(told) >= standby::REPEATED);
-        if changed || stands_by && is_old {
-            entry.told = stands_by.then_some(now);
-            tell(&self.context, snapshot.name(), stands_by, now);
-        }
-        if changed {
-            let kind = match seen.stands_by.clone() {
-                Some(why) => EventKind::Standby { why },
-                None => EventKind::Active,
-            };
-            self.context.emit(snapshot.name(), kind);
-        }
+        standing::observed(&self.context, entry, seen, now);
         seen.next
     }
 
@@ -278,16 +266,6 @@ impl Dispatcher {
             _ => self.define(job),
         }
     }
-}
-
-/// Writes whether this process stands by for a job. It is only shown: one that cannot be written now is written again later.
-fn tell(context: &Arc<Context>, job: &Arc<str>, stands_by: bool, now: UnixTime) {
-    let (context, job) = (context.clone(), job.clone());
-    tokio::spawn(async move {
-        let _place = context.reads.acquire().await.expect("never closed");
-        let settings = &context.settings;
-        let _ = standby::tell(&settings.client, &settings.group, &job, &settings.host, stands_by, now).await;
-    });
 }
 
 /// The event for a pause, or for its end by this operator.

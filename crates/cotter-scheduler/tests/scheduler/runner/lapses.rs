@@ -144,7 +144,12 @@ async fn who_stands_by_says_why_and_is_listed_until_it_runs_the_job() {
     let new = host(&world, "new", named(&world, "new", every(S * 2), MS)).await;
     sleep(S * 3).await;
     old.kill().await;
+    let old = host(&world, "old", named(&world, "old", every(S), MS)).await;
+    sleep(S * 3).await;
+    let hosts: Vec<_> = listed().await.standby.into_iter().filter_map(|standby| standby.host).collect();
+    assert_eq!(hosts, ["new"], "the other one was restarted, and has the newest definition");
+    new.kill().await;
     sleep(S * 800).await;
     assert_eq!(listed().await.standby, [], "what was not repeated is forgotten");
-    new.stop().await;
+    old.stop().await;
 }
