@@ -1,7 +1,7 @@
 //! Definitions that are left behind by a host that is gone.
 
 use super::world::{MS, Replica, S, World, sleep};
-use cotter_scheduler::{EventKind, Job, Jobs, Trigger};
+use cotter_scheduler::{Busy, EventKind, Job, Jobs, Trigger};
 use cotter_testkit::history::{Kind, demand};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -116,6 +116,29 @@ async fn a_host_without_a_free_worker_keeps_its_jobs() {
     assert_eq!(runs(&world, before), ["new"], "{:?}", world.log.told());
     old.stop().await;
     busy.stop().await;
+}
+
+/// Such a slot is not settled in the note, so that it looks as if nobody were there.
+#[tokio::test(start_paused = true)]
+async fn a_host_that_leaves_its_slots_to_the_holder_of_a_lock_keeps_its_jobs() {
+    for held in ["x", "g/a"] {
+        let world = World::new();
+        let old = host(&world, "old", named(&world, "old", every(S), MS)).await;
+        sleep(S * 3).await;
+        let new = named(&world, "new", every(S * 600), MS).lock("x").busy(Busy::Skip);
+        let new = host(&world, "new", new).await;
+        // Its first look may find the lock taken.
+        sleep(S * 100).await;
+        let guard = world.client().await.mutex(held).lock().await.unwrap();
+        let before = world.log.count();
+        sleep(S * 1400).await;
+        assert_eq!(runs(&world, before), [""; 0], "{held}: {:?}", world.log.told());
+        guard.finish().await.unwrap();
+        sleep(S * 1000).await;
+        assert_eq!(runs(&world, before), ["new"], "{held}: {:?}", world.log.told());
+        old.stop().await;
+        new.stop().await;
+    }
 }
 
 #[tokio::test(start_paused = true)]
