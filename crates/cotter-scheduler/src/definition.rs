@@ -1,9 +1,11 @@
 //! The part of a job that replicas must agree on.
 
 use crate::decide::{DOUBT, OVERDUE};
+use crate::hash::{Length, later, usual};
 use crate::job::Policy;
 use crate::notes::State;
 use crate::{Job, Trigger, UnixTime};
+use cotter::Lease;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -98,6 +100,24 @@ impl Definition {
             None => unknown,
         }
     }
+}
+
+/// The settings that differ from the default ones, for people. That a job is disabled is part of the text of its trigger.
+pub(crate) fn unusual(policy: &Policy) -> Settings {
+    let fields = usual(policy).into_iter().zip(usual(&Policy::default()));
+    let fields = fields.filter(|(ours, default)| ours != default && !["enabled", "lease"].contains(&ours.0));
+    let fields = fields.map(|(ours, _)| ours).chain(later(policy)).chain(policy.lease.map(lease));
+    let plain = |value: String| match value.strip_prefix("Some(").and_then(|value| value.strip_suffix(')')) {
+        Some(value) => value.to_owned(),
+        None => value,
+    };
+    fields.map(|(key, value)| (key.to_owned(), plain(value))).collect()
+}
+
+fn lease(lease: Lease) -> (&'static str, String) {
+    let fixed = if lease.is_renewed() { "" } else { ", not renewed" };
+    let most = lease.longest_hold().map(|most| format!(", at most {}", Length(most)));
+    ("lease", format!("{}{fixed}{}", Length(lease.ttl()), most.unwrap_or_default()))
 }
 
 /// The name of the fingerprint of the work. It is the last one in order, so that settings are named first.

@@ -3,7 +3,6 @@
 //! It is compared by replicas of different versions, so the text that is hashed is fixed: a setting that is added later is
 //! written only if it differs from its default, and nothing that is written now ever changes.
 
-use crate::definition::Settings;
 use crate::job::Policy;
 use crate::{Busy, Concurrency, Misfire, OnCrash, Trigger};
 use cotter::Lease;
@@ -34,20 +33,8 @@ fn settings(policy: &Policy) -> String {
     format!("Policy {{ {} }}", list.join(", "))
 }
 
-/// The settings that differ from the default ones, for people. That a job is disabled is part of the text of its trigger.
-pub(crate) fn unusual(policy: &Policy) -> Settings {
-    let fields = usual(policy).into_iter().zip(usual(&Policy::default()));
-    let fields = fields.filter(|(ours, default)| ours != default && ours.0 != "enabled");
-    let fields = fields.map(|(ours, _)| ours).chain(later(policy));
-    let plain = |value: String| match value.strip_prefix("Some(").and_then(|value| value.strip_suffix(')')) {
-        Some(value) => value.to_owned(),
-        None => value,
-    };
-    fields.map(|(key, value)| (key.to_owned(), plain(value))).collect()
-}
-
 /// The settings that are always written.
-fn usual(policy: &Policy) -> [(&'static str, String); 16] {
+pub(crate) fn usual(policy: &Policy) -> [(&'static str, String); 16] {
     let fields: [(&str, &dyn Display); 16] = [
         ("initial_delay", &Length(policy.initial_delay)),
         ("max_run", &Maybe(policy.max_run.map(Length))),
@@ -70,7 +57,7 @@ fn usual(policy: &Policy) -> [(&'static str, String); 16] {
 }
 
 /// The settings that were added later, as far as they are not the default ones.
-fn later(policy: &Policy) -> Vec<(&'static str, String)> {
+pub(crate) fn later(policy: &Policy) -> Vec<(&'static str, String)> {
     let mut list = Vec::new();
     list.extend(policy.max_retry_delay.map(|max| ("max_retry_delay", Length(max).to_string())));
     if policy.concurrency == Concurrency::Replace {

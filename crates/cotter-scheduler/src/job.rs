@@ -1,6 +1,6 @@
 //! The definition of a job.
 
-use crate::definition::{Settings, WORK};
+use crate::definition::{Settings, WORK, unusual};
 use crate::run::{Action, Outcome, Run, action};
 use crate::{Busy, Concurrency, Error, Misfire, OnCrash, Result, Trigger, hash};
 use cotter::Lease;
@@ -333,7 +333,7 @@ impl Job {
 
     /// The settings that are not the default ones, and a fingerprint of the work.
     pub(crate) fn settings(&self) -> Settings {
-        let mut settings = hash::unusual(&self.policy);
+        let mut settings = unusual(&self.policy);
         if !self.extra.is_empty() {
             settings.insert(WORK.to_owned(), hash::hex(&Sha256::digest(&self.extra)[..4]));
         }

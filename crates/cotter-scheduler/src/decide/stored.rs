@@ -31,14 +31,19 @@ pub(super) fn due_since(state: &State, control: &JobControl) -> Option<UnixTime>
     }
     let run = state.run.as_ref();
     let unfinished = state.unfinished().map(|run| run.started);
-    let slot = slot_after(state, state.last.unwrap_or(UnixTime::EPOCH)).map(|at| at + state.shift);
-    let retry = run.and_then(|run| run.retry_at);
+    // Slots that pass during a pause are dropped, and nothing is written about them.
+    let resumed = control.resumed_at.unwrap_or(UnixTime::EPOCH);
+    let settled = state.last.unwrap_or(UnixTime::EPOCH).max(resumed - TICK);
+    let slot = slot_after(state, settled).map(|at| at + state.shift);
+    // A definition may have fewer retries than the one before, which left this one.
+    let ended = run.and_then(|run| run.ended);
+    let retry_at = run.and_then(|run| run.retry_at);
+    let retry = retry_at.filter(|_| ended >= Some(state.defined_at));
     let request = control.requested_at.filter(|_| control.requests > state.handled);
     let one_shot = control.one_shots.iter().find(|added| state.one_shot() != Some(&added.key));
     let dues = [unfinished, slot, retry, request, one_shot.map(|added| added.at)];
-    // Whoever defined the job, ran it or resumed it has done so since then.
-    let ended = run.and_then(|run| run.ended);
-    let signs = [Some(state.defined_at), Some(state.since), ended, control.resumed_at];
     let due = dues.into_iter().flatten().min()?;
+    // Whoever defined the job, ran it or resumed it has done so since then; and nothing comes before a retry.
+    let signs = [Some(state.defined_at), Some(state.since), ended, retry_at, control.resumed_at];
     Some(signs.into_iter().flatten().fold(due, UnixTime::max))
 }

@@ -99,6 +99,7 @@ fn the_first_difference_is_named_but_not_what_a_command_contains() {
     let cases = [
         (plain().max_run(S * 9), "its max_run is 9s, here the default"),
         (rate(7).definition("other secret"), "its work is another one"),
+        (plain().ttl(S * 30), "its lease is 30s, here the default"),
         (plain().limit("x", 3).retries(2), "its limit is 3 of \"x\", here the default"),
     ];
     for (theirs, text) in cases {
@@ -145,6 +146,27 @@ fn it_does_not_lapse_while_it_is_paused_disabled_or_has_nothing_to_do() {
     ] {
         assert_eq!(Two::new(&ours, &theirs).taken_over_by(11, 20_000), None, "{theirs:?}");
     }
+}
+
+/// What its host does not start, and does not write down either, although it is there.
+#[test]
+fn what_is_dropped_in_silence_is_not_overdue() {
+    // A slot that passed during a pause: the next one is at second 7210.
+    let mut two = Two::new(&rate(1), &rate(3600));
+    let due = two.looks(false, 10).due.unwrap();
+    two.note.begin(&due, at(10), 1, "b");
+    two.note.end(at(11), &Ending::Ok);
+    two.control.pause(crate::notes::Pause { by: String::new(), reason: String::new() });
+    two.control.resume(at(3700));
+    assert!(two.looks(false, 3700).due.is_none());
+    assert_eq!(two.taken_over_by(3701, 20_000), Some(7210 + 120));
+    // A retry that an earlier definition has left to one without retries.
+    let mut two = Two::new(&rate(1), &job(Trigger::on_demand()));
+    two.note.begin(&due_at(2), at(2), 1, "b");
+    two.note.end(at(3), &Ending::Failed(String::new()));
+    two.note.run.as_mut().unwrap().retry_at = Some(at(200));
+    assert!(two.looks(false, 201).due.is_none());
+    assert_eq!(two.taken_over_by(202, 20_000), None);
 }
 
 #[test]
