@@ -1,8 +1,16 @@
 //! The part of a job that replicas must agree on.
 
+use crate::decide::{DOUBT, OVERDUE};
+use crate::hash::{Length, later, usual};
 use crate::job::Policy;
+use crate::notes::State;
 use crate::{Job, Trigger, UnixTime};
+use cotter::Lease;
+use std::collections::BTreeMap;
 use std::time::Duration;
+
+/// The settings of a job that are not the default ones, and a fingerprint of its work, by name.
+pub(crate) type Settings = BTreeMap<String, String>;
 
 /// A job without its work, as defined by one replica.
 #[derive(Debug, Clone)]
@@ -12,6 +20,9 @@ pub(crate) struct Definition {
     pub(crate) hash: String,
     /// The trigger as written in the note.
     pub(crate) text: String,
+    pub(crate) settings: Settings,
+    /// The host of the defining replica; may be empty.
+    pub(crate) host: String,
     /// When the defining replica was started, by the store's clock.
     pub(crate) defined_at: UnixTime,
     /// The jitter of the job: how much later than its slots it starts.
@@ -19,12 +30,14 @@ pub(crate) struct Definition {
 }
 
 impl Definition {
-    pub(crate) fn of(job: &Job, group: &str, defined_at: UnixTime) -> Self {
+    pub(crate) fn of(job: &Job, group: &str, host: &str, defined_at: UnixTime) -> Self {
         Self {
             trigger: job.trigger.clone(),
             policy: job.policy.clone(),
             hash: job.hash(),
             text: job.trigger_text(),
+            settings: job.settings(),
+            host: host.to_owned(),
             defined_at,
             shift: job.shift(group),
         }
@@ -35,4 +48,81 @@ impl Definition {
     pub(crate) fn rank(&self, now: UnixTime) -> (u64, UnixTime) {
         (self.policy.generation, self.defined_at.min(now))
     }
+
+    /// Why this replica stands by while the definition in this note is in effect, and what to do about it.
+    pub(crate) fn why_not(&self, theirs: &State) -> String {
+        let (who, at, generation) = (owner(theirs), theirs.defined_at, theirs.generation);
+        let lapse = match (theirs.is_disabled(), self.policy.enabled) {
+            (true, _) => "It switches the job off, and stays in effect".to_owned(),
+            (false, false) => "It stays in effect, because this one switches the job off".to_owned(),
+            (false, true) => {
+                let within = (OVERDUE + DOUBT).as_secs();
+                format!("If no host runs it, this one takes over {within} s after a run was due")
+            }
+        };
+        format!(
+            "{who} wrote another definition at {at}, which is in effect: {}. Give all hosts the same definition; to put this one in \
+             effect, raise its generation from {} to {} and reload. {lapse}",
+            self.difference(theirs),
+            self.policy.generation,
+            generation.saturating_add(1),
+        )
+    }
+
+    /// Says that nobody runs the definition in this note, which this one therefore replaces.
+    pub(crate) fn why_taken_over(&self, theirs: &State, due: UnixTime) -> String {
+        format!(
+            "no host runs the definition that {} wrote at {}: what was due at {due} was not started. This host takes over \
+             with its own definition: {}",
+            owner(theirs),
+            theirs.defined_at,
+            self.difference(theirs),
+        )
+    }
+
+    /// The first difference to the definition in this note.
+    fn difference(&self, theirs: &State) -> String {
+        if theirs.trigger != self.text {
+            return format!("its trigger is {:?}, here {:?}", theirs.trigger, self.text);
+        }
+        let unknown = "a setting or the work is another one".to_owned();
+        let Some(there) = &theirs.settings else { return unknown };
+        let names = self.settings.keys().chain(there.keys());
+        let differs = names.filter(|name| self.settings.get(*name) != there.get(*name)).min();
+        let value = |of: &Settings, name| of.get(name).map_or("the default", String::as_str).to_owned();
+        match differs {
+            Some(name) if name == WORK => {
+                "its work is another one, such as the command or its environment".to_owned()
+            }
+            Some(name) => {
+                format!("its {name} is {}, here {}", value(there, name), value(&self.settings, name))
+            }
+            None => unknown,
+        }
+    }
+}
+
+/// The settings that differ from the default ones, for people. That a job is disabled is part of the text of its trigger.
+pub(crate) fn unusual(policy: &Policy) -> Settings {
+    let fields = usual(policy).into_iter().zip(usual(&Policy::default()));
+    let fields = fields.filter(|(ours, default)| ours != default && !["enabled", "lease"].contains(&ours.0));
+    let fields = fields.map(|(ours, _)| ours).chain(later(policy)).chain(policy.lease.map(lease));
+    let plain = |value: String| match value.strip_prefix("Some(").and_then(|value| value.strip_suffix(')')) {
+        Some(value) => value.to_owned(),
+        None => value,
+    };
+    fields.map(|(key, value)| (key.to_owned(), plain(value))).collect()
+}
+
+fn lease(lease: Lease) -> (&'static str, String) {
+    let fixed = if lease.is_renewed() { "" } else { ", not renewed" };
+    let most = lease.longest_hold().map(|most| format!(", at most {}", Length(most)));
+    ("lease", format!("{}{fixed}{}", Length(lease.ttl()), most.unwrap_or_default()))
+}
+
+/// The name of the fingerprint of the work. It is the last one in order, so that settings are named first.
+pub(crate) const WORK: &str = "work";
+
+fn owner(state: &State) -> String {
+    if state.by.is_empty() { "another host".to_owned() } else { format!("host {:?}", state.by) }
 }

@@ -88,6 +88,11 @@ pub enum EventKind {
         /// Why, and what to do.
         why: String,
     },
+    /// No replica runs the definition that was in effect: this process, which stood by, takes over with its own.
+    TakenOver {
+        /// Who wrote that definition, when, and what is different.
+        why: String,
+    },
     /// This process starts runs (of this job) again.
     Active,
     /// The note was ahead of the store's clock and was reset: one slot may be lost.
@@ -179,6 +184,7 @@ impl fmt::Display for EventKind {
                 write!(f, "the run for {} with token {token} never ended{then}", short(*slot))
             }
             Self::Standby { why } => write!(f, "stands by: {why}"),
+            Self::TakenOver { why } => write!(f, "takes over: {why}"),
             Self::Active => f.write_str("no longer stands by"),
             Self::Alarm => f.write_str("its note was ahead of the store's clock and was reset"),
             Self::Busy => f.write_str("its lock is held by somebody else"),

@@ -16,14 +16,25 @@ pub(crate) fn hash(trigger: &Trigger, policy: &Policy, extra: &[u8]) -> String {
     let mut sha = Sha256::new();
     sha.update(format!("{trigger} {} ", settings(policy)));
     sha.update(extra);
-    let mut hex = String::with_capacity(16);
-    for byte in &sha.finalize()[..8] {
+    hex(&sha.finalize()[..8])
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let mut hex = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
         write!(hex, "{byte:02x}").expect("a string takes it");
     }
     hex
 }
 
 fn settings(policy: &Policy) -> String {
+    let mut list: Vec<String> = usual(policy).iter().map(|(key, value)| format!("{key}: {value}")).collect();
+    list.extend(later(policy).iter().map(|(key, value)| format!("{key}: {value}")));
+    format!("Policy {{ {} }}", list.join(", "))
+}
+
+/// The settings that are always written.
+pub(crate) fn usual(policy: &Policy) -> [(&'static str, String); 16] {
     let fields: [(&str, &dyn Display); 16] = [
         ("initial_delay", &Length(policy.initial_delay)),
         ("max_run", &Maybe(policy.max_run.map(Length))),
@@ -42,14 +53,19 @@ fn settings(policy: &Policy) -> String {
         ("enabled", &policy.enabled),
         ("lease", &Maybe(policy.lease.map(lease))),
     ];
-    let mut list: Vec<String> = fields.iter().map(|(key, value)| format!("{key}: {value}")).collect();
-    list.extend(policy.max_retry_delay.map(|max| format!("max_retry_delay: {}", Length(max))));
+    fields.map(|(key, value)| (key, value.to_string()))
+}
+
+/// The settings that were added later, as far as they are not the default ones.
+pub(crate) fn later(policy: &Policy) -> Vec<(&'static str, String)> {
+    let mut list = Vec::new();
+    list.extend(policy.max_retry_delay.map(|max| ("max_retry_delay", Length(max).to_string())));
     if policy.concurrency == Concurrency::Replace {
-        list.push("concurrency: replace".to_owned());
+        list.push(("concurrency", "replace".to_owned()));
     }
-    list.extend(policy.lock.as_ref().map(|name| format!("lock: {}", Quoted(name))));
-    list.extend(policy.limit.as_ref().map(|(name, of)| format!("limit: {of} of {}", Quoted(name))));
-    format!("Policy {{ {} }}", list.join(", "))
+    list.extend(policy.lock.as_ref().map(|name| ("lock", Quoted(name).to_string())));
+    list.extend(policy.limit.as_ref().map(|(name, of)| ("limit", format!("{of} of {}", Quoted(name)))));
+    list
 }
 
 fn misfire(misfire: Misfire) -> &'static str {

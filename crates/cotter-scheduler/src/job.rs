@@ -1,5 +1,6 @@
 //! The definition of a job.
 
+use crate::definition::{Settings, WORK, unusual};
 use crate::run::{Action, Outcome, Run, action};
 use crate::{Busy, Concurrency, Error, Misfire, OnCrash, Result, Trigger, hash};
 use cotter::Lease;
@@ -57,6 +58,9 @@ pub(crate) struct Policy {
     /// Only of this process, and not part of the definition.
     pub(crate) priority: i32,
 }
+
+/// What precedes the trigger of a disabled job in its note.
+pub(crate) const DISABLED: &str = "(off) ";
 
 impl Default for Policy {
     fn default() -> Self {
@@ -286,7 +290,8 @@ impl Job {
 
     /// Sets the generation of the definition; raise it when the definition changes. If replicas disagree about a job,
     /// the largest generation is in effect, and among equals the replica that was started last. The others stand by for
-    /// this job. Default: 1.
+    /// this job, for as long as a replica runs that definition: it lapses two minutes after a run was due that nobody has
+    /// started, unless the job is paused or disabled. Default: 1.
     #[must_use]
     pub fn generation(mut self, generation: u64) -> Self {
         self.policy.generation = generation;
@@ -326,9 +331,18 @@ impl Job {
         hash::hash(&self.trigger, &self.policy, &self.extra)
     }
 
+    /// The settings that are not the default ones, and a fingerprint of the work.
+    pub(crate) fn settings(&self) -> Settings {
+        let mut settings = unusual(&self.policy);
+        if !self.extra.is_empty() {
+            settings.insert(WORK.to_owned(), hash::hex(&Sha256::digest(&self.extra)[..4]));
+        }
+        settings
+    }
+
     /// The trigger as written in the note; marked if the job is disabled.
     pub(crate) fn trigger_text(&self) -> String {
-        let off = if self.policy.enabled { "" } else { "(off) " };
+        let off = if self.policy.enabled { "" } else { DISABLED };
         format!("{off}{}", self.trigger)
     }
 

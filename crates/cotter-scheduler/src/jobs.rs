@@ -1,14 +1,12 @@
 //! Inspection and control of the jobs of a group.
 
-use crate::decide::next_on_grid;
+use crate::decide::slot_after;
 use crate::notes::{
     Arguments, Control, Entry, JobControl, Pause, State, edit_group, edit_job, history, load_all,
-    load_control, one_shots, roster,
+    load_control, one_shots, roster, standby,
 };
-use crate::trigger::Kind;
-use crate::{Ending, Error, ErrorKind, Result, Trigger, UnixTime};
+use crate::{Ending, Error, ErrorKind, Result, UnixTime};
 use cotter::Client;
-use std::time::Duration;
 
 /// The jobs of a group: their status and history, and requests to the processes that run them.
 ///
@@ -65,6 +63,20 @@ pub struct JobStatus {
     pub ended: Option<UnixTime>,
     /// How the last run ended.
     pub ending: Option<Ending>,
+    /// The hosts that have another definition of the job and stand by, as far as they were seen in the last minutes.
+    pub standby: Vec<StandsBy>,
+}
+
+/// A host that stands by for a job because another definition is in effect.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StandsBy {
+    /// The host; `None` if it has no name.
+    pub host: Option<String>,
+    /// When it began to stand by.
+    pub since: UnixTime,
+    /// When it last said so, which it repeats every five minutes.
+    pub seen: UnixTime,
 }
 
 /// The maximum length of the names of operators and their reasons, in characters.
@@ -116,10 +128,15 @@ impl Jobs {
         let names: Vec<String> = roster::read(&self.client, &self.group).await?.into_iter().collect();
         let locks = names.iter().map(|name| (self.lock_name(name), String::new())).collect::<Vec<_>>();
         let notes = load_all(&self.client, locks).await?;
+        let mut standby = standby::read(&self.client, &self.group, now).await?;
         let mut found = Vec::new();
         for (name, note) in names.into_iter().zip(notes) {
             if let Some(state) = note.map_or(Ok(None), |n| State::parse(&name, &n.bytes))? {
-                found.push(status(name, &state, &control, now));
+                let hosts = standby.remove(&name).unwrap_or_default();
+                found.push(JobStatus {
+                    standby: stand_by(hosts, &state),
+                    ..status(name, &state, &control, now)
+                });
             }
         }
         Ok(found)
@@ -172,8 +189,8 @@ impl Jobs {
         arguments: impl IntoIterator<Item = (String, String)>,
     ) -> Result<()> {
         let arguments = checked(job, arguments)?;
-        self.ask(job, |control, _, state| {
-            control.request(state.handled, &arguments);
+        self.ask(job, |control, now, state| {
+            control.request(state.handled, &arguments, now);
             match control.arguments.len() {
                 0..=Self::MAX_REQUESTS => Ok(()),
                 _ => Err(Error::job(
@@ -233,6 +250,7 @@ impl Jobs {
         }
         edit_job(&self.client, &self.group, job, |_| Ok(None)).await?;
         one_shots::forget(&self.client, &self.group, job).await?;
+        standby::forget(&self.client, &self.group, job).await?;
         roster::remove(&self.client, &self.group, job).await?;
         guard.put_note("").await?;
         Ok(guard.finish().await?)
@@ -315,7 +333,11 @@ fn status(name: String, state: &State, control: &Control, now: UnixTime) -> JobS
     let asked = control.of(&name);
     let run = state.run.as_ref();
     let retry_at = run.and_then(|run| run.retry_at).filter(|_| asked.pause.is_none());
-    let next_slot = if asked.pause.is_none() { next_slot(state, now) } else { None };
+    let next_slot = if asked.pause.is_none() {
+        slot_after(state, state.last.map_or(now, |last| last.max(now)))
+    } else {
+        None
+    };
     let (paused_by, reason) = asked.pause.map(|pause| (pause.by, pause.reason)).unzip();
     JobStatus {
         name,
@@ -336,23 +358,13 @@ fn status(name: String, state: &State, control: &Control, now: UnixTime) -> JobS
         started: run.map(|run| run.started),
         ended: run.and_then(|run| run.ended),
         ending: run.and_then(|run| run.ending()),
+        standby: Vec::new(),
     }
 }
 
-/// The next slot after those that are settled, according to the note.
-fn next_slot(state: &State, now: UnixTime) -> Option<UnixTime> {
-    let begin = (state.anchor + state.initial_delay).max(state.since);
-    let after = state.last.map_or(now, |last| last.max(now));
-    let trigger = Trigger::parse(&state.trigger)?;
-    let begin = begin.max(trigger.1.from.unwrap_or(begin));
-    let after = after.max(begin - Duration::from_nanos(1));
-    let next = match trigger.0 {
-        Kind::Rate(period) => Some(next_on_grid(state.anchor + state.initial_delay, period, after)),
-        Kind::Delay(delay) => match &state.run {
-            Some(run) => run.ended.map(|ended| begin.max(ended + delay)),
-            None => Some(begin),
-        },
-        Kind::Cron(..) | Kind::Once(_) | Kind::Demand => trigger.next_after(after),
-    };
-    next.filter(|at| trigger.1.covers(*at))
+/// A host that has been restarted since, and whose definition is in effect now, has not taken back what it had said.
+fn stand_by(hosts: standby::Hosts, state: &State) -> Vec<StandsBy> {
+    let named = |host: String| (!host.is_empty()).then_some(host);
+    let hosts = hosts.into_iter().filter(|(host, seen)| *host != state.by || seen.at > state.defined_at);
+    hosts.map(|(host, seen)| StandsBy { host: named(host), since: seen.since, seen: seen.at }).collect()
 }

@@ -61,7 +61,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use event::{Event, EventKind};
 pub use handle::{Handle, Next};
 pub use job::Job;
-pub use jobs::{JobStatus, Jobs};
+pub use jobs::{JobStatus, Jobs, StandsBy};
 pub use notes::Entry;
 pub use one_shot::{OneShot, Pending};
 pub use policy::{Busy, Concurrency, Ending, Misfire, OnCrash};

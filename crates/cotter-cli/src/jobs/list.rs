@@ -4,7 +4,7 @@ use super::short;
 use crate::table;
 use cotter_console::duration::words;
 use cotter_console::{Console, Failure, clean};
-use cotter_scheduler::{Ending, JobStatus, UnixTime};
+use cotter_scheduler::{Ending, JobStatus, StandsBy, UnixTime};
 use serde_json::{Value, json};
 use std::io::Write;
 
@@ -26,7 +26,7 @@ fn row(job: &JobStatus) -> [String; 9] {
     let none = || "-".to_owned();
     [
         clean(&job.name),
-        state(job),
+        state(job) + &standby(job),
         job.retry_at.or(job.next_slot).map_or_else(none, short),
         job.started.map_or_else(none, millis),
         job.host.as_deref().map_or_else(none, clean),
@@ -57,6 +57,16 @@ fn state(job: &JobStatus) -> String {
     }
 }
 
+/// The hosts that have another definition.
+fn standby(job: &JobStatus) -> String {
+    let name = |host: &StandsBy| host.host.as_deref().map_or_else(|| "a host".to_owned(), clean);
+    match &job.standby[..] {
+        [] => String::new(),
+        [host] => format!("; {} stands by", name(host)),
+        hosts => format!("; {} stand by", hosts.iter().map(name).collect::<Vec<_>>().join(", ")),
+    }
+}
+
 pub(super) fn object(job: &JobStatus) -> Value {
     let time = |at: Option<UnixTime>| at.map(millis);
     json!({
@@ -79,5 +89,10 @@ pub(super) fn object(job: &JobStatus) -> Value {
         "succeeded": time(job.succeeded),
         "outcome": job.ending.as_ref().map(Ending::word),
         "reason": job.ending.as_ref().and_then(Ending::reason),
+        "standby": job.standby.iter().map(standby_object).collect::<Vec<_>>(),
     })
+}
+
+fn standby_object(host: &StandsBy) -> Value {
+    json!({ "host": host.host, "since": millis(host.since), "seen": millis(host.seen) })
 }

@@ -80,6 +80,7 @@ fn fields(kind: &EventKind) -> Value {
             json!({ "event": "crashed", "slot": slot.to_string(), "token": token.to_string(), "again": again })
         }
         EventKind::Standby { why } => json!({ "event": "standby", "message": why }),
+        EventKind::TakenOver { why } => json!({ "event": "taken_over", "message": why }),
         EventKind::Active => json!({ "event": "active" }),
         EventKind::Alarm => json!({ "event": "alarm", "message": kind.to_string() }),
         EventKind::Busy => json!({ "event": "busy" }),

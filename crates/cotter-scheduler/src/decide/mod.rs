@@ -4,12 +4,18 @@
 //! |---|---|
 //! | `planner` | the inputs of a decision, and the plan that a trigger makes of them |
 //! | `cron` `rate` `delay` `once` | the slots of each kind of trigger |
+//! | `define` | which definition is in effect |
+//! | `stored` | the slots of the definition in effect, as far as the note tells |
+//! | `lapse` | when that definition lapses because nobody runs it |
 
 mod cron;
+mod define;
 mod delay;
+mod lapse;
 mod once;
 mod planner;
 mod rate;
+mod stored;
 #[cfg(test)]
 mod tests;
 
@@ -17,14 +23,16 @@ use crate::definition::Definition;
 use crate::notes::{Added, Arguments, JobControl, LastRun, OneShotKey, State};
 use crate::trigger::Kind;
 use crate::{Ending, Job, OnCrash, UnixTime};
+pub(crate) use lapse::{DOUBT, OVERDUE};
 use planner::{Plan, Planner};
-pub(crate) use rate::next_on_grid;
+use rate::next_on_grid;
 use std::time::Duration;
+pub(crate) use stored::slot_after;
 
 /// How far a note may be ahead of the store's clock without an alarm.
 pub(crate) const MAX_NOTE_LEAD: Duration = Duration::from_secs(1);
 
-/// How often a job that runs only on demand is looked at.
+/// How often a job that runs only on demand is looked at, and one for which this replica stands by.
 const RECHECK: Duration = Duration::from_secs(60);
 
 /// A run that is due.
@@ -108,6 +116,12 @@ pub(crate) struct Decision {
     pub(crate) crashed: Option<LastRun>,
     /// Whether another definition of the job is in effect.
     pub(crate) stands_by: bool,
+    /// Whether to note that perhaps nobody runs that definition.
+    pub(crate) doubts: bool,
+    /// That definition has lapsed, and is replaced: why. What is due is decided afterwards.
+    pub(crate) taken_over: Option<String>,
+    /// When to judge that definition again.
+    judge_at: Option<UnixTime>,
     /// If nothing is due: the start of the next slot.
     pub(crate) next: Option<UnixTime>,
 }
@@ -124,7 +138,11 @@ pub(crate) fn decide(
     let state = note.cloned().unwrap_or_else(|| State::fresh(definition, now, control.requests));
     let mut d = Decision::nothing(state);
     d.alarm = repair(&mut d.state, now, max_lead);
-    d.define(definition, now);
+    d.define(definition, control, now);
+    if d.taken_over.is_some() {
+        (d.next, d.changed) = (Some(now), true);
+        return d;
+    }
     if !d.stands_by {
         d.find_crash(definition, control, now);
         d.find_retry(definition, control, now);
@@ -154,29 +172,10 @@ impl Decision {
             alarm: false,
             crashed: None,
             stands_by: false,
+            doubts: false,
+            taken_over: None,
+            judge_at: None,
             next: None,
-        }
-    }
-
-    /// Determines which definition is in effect.
-    fn define(&mut self, ours: &Definition, now: UnixTime) {
-        let state = &mut self.state;
-        let theirs = (state.generation, state.defined_at);
-        if state.hash == ours.hash {
-            (state.generation, state.defined_at) = theirs.max(ours.rank(now));
-            state.initial_delay = ours.policy.initial_delay;
-            return;
-        }
-        self.stands_by = ours.rank(now) < theirs;
-        if self.stands_by {
-            return;
-        }
-        state.hash.clone_from(&ours.hash);
-        (state.generation, state.defined_at) = ours.rank(now);
-        state.initial_delay = ours.policy.initial_delay;
-        if state.trigger != ours.text {
-            state.trigger.clone_from(&ours.text);
-            state.since = now;
         }
     }
 
@@ -254,8 +253,9 @@ impl Decision {
         }
         let at = self.next_one_shot(control).map(|added| added.at).filter(|at| *at > now);
         // A job without slots is looked at now and then, in case the store has lost its note: nothing else would write it again.
-        let recheck = matches!(definition.trigger.0, Kind::Demand).then(|| now + RECHECK);
-        self.next = self.next.into_iter().chain(at).chain(recheck).min();
+        let rechecked = self.stands_by || matches!(definition.trigger.0, Kind::Demand);
+        let recheck = rechecked.then(|| now + RECHECK);
+        self.next = self.next.into_iter().chain(at).chain(recheck).chain(self.judge_at).min();
     }
 
     fn find_slot(
@@ -298,6 +298,9 @@ fn repair(state: &mut State, now: UnixTime, max_lead: Duration) -> bool {
     reset(&mut state.anchor);
     reset(&mut state.since);
     reset(&mut state.defined_at);
+    if let Some(doubted) = &mut state.doubted {
+        reset(doubted);
+    }
     if let Some(run) = &mut state.run {
         reset(&mut run.started);
         if let Some(ended) = &mut run.ended {

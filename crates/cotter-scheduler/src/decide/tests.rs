@@ -1,5 +1,6 @@
 //! The decisions, case by case.
 
+mod lapse;
 mod random;
 
 use super::*;
@@ -17,7 +18,7 @@ fn job(trigger: Trigger) -> Job {
 }
 
 fn define(job: &Job, defined_at: i64) -> Definition {
-    Definition::of(job, "g", at(defined_at))
+    Definition::of(job, "g", "", at(defined_at))
 }
 
 /// A job as its first runner found it at second 0, and what is decided now.

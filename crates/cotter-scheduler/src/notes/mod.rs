@@ -9,6 +9,7 @@
 //! | `control-00` … `control-ff` | the group's name | operators, compare-and-set | `control` |
 //! | `one-shots-00` … `one-shots-3f` | the group's name | operators and runners, compare-and-set | `one_shots` |
 //! | `jobs-00` … `jobs-ff` | the group's name | runners at their start, compare-and-set | `roster` |
+//! | `standby-00` … `standby-ff` | the group's name | runners that stand by, compare-and-set | `standby` |
 //!
 //! | file | concept |
 //! |---|---|
@@ -16,6 +17,7 @@
 //! | `history` | the runs of a job that have ended, and the output of failed ones |
 //! | `control`, `one_shots` | what operators have asked for; runs that were added for once |
 //! | `roster` | the jobs that have ever been started |
+//! | `standby` | the hosts that stand by |
 //! | `shard` | the notes over which names are spread |
 //! | `changes`, `load` | which of several notes have changed; loading many notes at once |
 //! | `instant` | serializing instants |
@@ -29,6 +31,7 @@ pub(crate) mod one_shots;
 pub(crate) mod roster;
 mod run;
 mod shard;
+pub(crate) mod standby;
 mod state;
 mod written;
 

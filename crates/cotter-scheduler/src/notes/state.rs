@@ -4,7 +4,8 @@ use super::history::{self, Segment};
 use super::run::is_default;
 use super::{Arguments, LastRun, OneShotKey, foreign, instant};
 use crate::decide::DueRun;
-use crate::definition::Definition;
+use crate::definition::{Definition, Settings};
+use crate::job::DISABLED;
 use crate::{Ending, Result, UnixTime};
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,18 @@ pub(crate) struct State {
     pub(crate) trigger: String,
     #[serde(rename = "i", default, skip_serializing_if = "is_default")]
     pub(crate) initial_delay: Duration,
+    /// The host that defined it; empty if that is not known. It is left out if the last run was there.
+    #[serde(rename = "o", default, skip_serializing_if = "is_default")]
+    pub(crate) by: String,
+    /// Its jitter: how much later than its slots the job starts.
+    #[serde(rename = "j", default, skip_serializing_if = "is_default")]
+    pub(crate) shift: Duration,
+    /// Its settings, for those who have another definition. Earlier versions did not write them.
+    #[serde(rename = "e", default, skip_serializing_if = "is_default")]
+    pub(crate) settings: Option<Settings>,
+    /// Since when somebody doubts that any host runs it.
+    #[serde(rename = "u", with = "instant::maybe", default, skip_serializing_if = "is_default")]
+    pub(crate) doubted: Option<UnixTime>,
     /// When the trigger was last changed: no slot lies before it.
     #[serde(rename = "s", with = "instant", default = "epoch", skip_serializing_if = "is_epoch")]
     pub(crate) since: UnixTime,
@@ -102,6 +115,10 @@ impl State {
             defined_at: definition.defined_at,
             trigger: definition.text.clone(),
             initial_delay: definition.policy.initial_delay,
+            by: definition.host.clone(),
+            shift: definition.shift,
+            settings: Some(definition.settings.clone()),
+            doubted: None,
             since: now,
             anchor: now,
             last: None,
@@ -138,6 +155,9 @@ impl State {
         if state.succeeded == state.implied_success() {
             state.succeeded = None;
         }
+        if state.by == state.implied_host() {
+            state.by.clear();
+        }
         serde_json::to_vec(&state).expect("a state can be written")
     }
 
@@ -148,6 +168,9 @@ impl State {
         }
         self.last = self.last.or(self.implied_last());
         self.succeeded = self.succeeded.or(self.implied_success());
+        if self.by.is_empty() {
+            self.by = self.implied_host().to_owned();
+        }
         self
     }
 
@@ -155,6 +178,16 @@ impl State {
     fn implied_success(&self) -> Option<UnixTime> {
         let newest = self.recent().last()?;
         newest.ended.filter(|_| newest.ending() == Some(Ending::Ok))
+    }
+
+    /// The host of the last run. It is often the one that defined the job.
+    fn implied_host(&self) -> &str {
+        self.run.as_ref().map_or("", |run| &run.host)
+    }
+
+    /// Whether the definition in effect switches the job off.
+    pub(crate) fn is_disabled(&self) -> bool {
+        self.trigger.starts_with(DISABLED)
     }
 
     /// The slot of the last run. It is nearly always the latest one that is settled.

@@ -25,7 +25,10 @@ pub(super) struct Entry {
     pub(super) fresh: bool,
     /// It was removed during the attempt in progress, and is kept until its end: there are never two.
     is_removed: bool,
+    /// Whether another definition is in effect.
     pub(super) stands_by: bool,
+    /// When this process last wrote that it stands by.
+    pub(super) told: Option<UnixTime>,
     pub(super) broken: bool,
     /// The latest request that is settled, as far as this process knows.
     pub(super) handled: u64,
@@ -127,6 +130,7 @@ impl Entry {
             fresh: true,
             is_removed: false,
             stands_by: false,
+            told: None,
             broken: false,
             handled: 0,
         }

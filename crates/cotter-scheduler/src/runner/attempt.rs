@@ -12,10 +12,11 @@ use super::context::{Context, Halt, Stop};
 use super::hold::{Hold, HoldResult};
 use super::snapshot::{JobSnapshot, Observation};
 use super::workers::Worker;
-use crate::decide::{Decision, Followed, after_now, decide};
+use crate::decide::{DOUBT, Decision, Followed, OVERDUE, after_now, decide};
 use crate::notes::State;
 use crate::{Busy, EventKind, UnixTime};
 use cotter::{Guard, Mutex};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,11 +39,33 @@ pub(super) async fn first_attempt(
     if let Some(state) = note {
         let seen = look(context, snapshot, &state);
         let quiet = state.hash == snapshot.definition.hash && seen.due.is_none() && seen.crashed.is_none();
-        if seen.stands_by || quiet && !seen.alarm {
-            return Ok(Observation { next: seen.next, handled: state.handled, stands_by: seen.stands_by });
+        let quiet = quiet && !seen.alarm && !snapshot.is_doubted(&state);
+        if seen.doubts || seen.taken_over.is_some() {
+            return succeed(context, snapshot, &state).await;
+        }
+        if seen.stands_by || quiet {
+            return Ok(Observation { handled: state.handled, ..Observation::of(&seen, snapshot) });
         }
     }
     attempt(context, snapshot).await
+}
+
+/// Doubts the definition in effect, or replaces it, if the lock is free: whoever holds it may be at work.
+async fn succeed(
+    context: &Arc<Context>,
+    snapshot: &Arc<JobSnapshot>,
+    note: &State,
+) -> Result<Observation, Halt> {
+    let mutex = lock_of(context, snapshot);
+    let Some(guard) = context.ask(Stop::Starts, || mutex.try_lock()).await? else {
+        let (next, why) = (context.clock.now() + OVERDUE, snapshot.definition.why_not(note));
+        return Ok(Observation { next: Some(next), handled: note.handled, stands_by: Some(why) });
+    };
+    match Hold::new(context, snapshot, guard, None).work(None).await? {
+        HoldResult::Observation(seen) => Ok(seen),
+        // The job is ours now.
+        HoldResult::NoWorker(since) => Ok(Observation { next: Some(since), ..Observation::default() }),
+    }
 }
 
 /// Decides without the lock, as a hint.
@@ -57,11 +80,7 @@ pub(super) async fn attempt(
     context: &Arc<Context>,
     snapshot: &Arc<JobSnapshot>,
 ) -> Result<Observation, Halt> {
-    let name = context.lock_name(snapshot.name());
-    let mut mutex = context.settings.client.mutex(name);
-    if let Some(lease) = snapshot.job.policy.lease {
-        mutex = mutex.lease(lease);
-    }
+    let mutex = lock_of(context, snapshot);
     let latest = context.clock.now() + snapshot.job.policy.misfire_window;
     let mut worker: Option<Worker> = None;
     let mut waiting = None;
@@ -79,8 +98,8 @@ pub(super) async fn attempt(
             }
             let note = read(context, snapshot).await?.state;
             let seen = note.as_ref().map(|note| look(context, snapshot, note));
-            let stands_by = seen.is_some_and(|seen| seen.stands_by);
-            if !stands_by {
+            let stands_by = seen.and_then(|seen| Observation::of(&seen, snapshot).stands_by);
+            if stands_by.is_none() {
                 context.emit(snapshot.name(), EventKind::Busy);
             }
             let next = fallback(snapshot, note.as_ref(), context.clock.now());
@@ -90,9 +109,18 @@ pub(super) async fn attempt(
             HoldResult::Observation(seen) => return Ok(seen),
             HoldResult::NoWorker(since) => {
                 waiting.get_or_insert(since);
-                worker = Some(next_worker(context, snapshot).await?);
+                worker = Some(patient_worker(context, snapshot).await?);
             }
         }
+    }
+}
+
+/// The lock of a job.
+fn lock_of(context: &Context, snapshot: &JobSnapshot) -> Mutex {
+    let mutex = context.settings.client.mutex(context.lock_name(snapshot.name()));
+    match snapshot.job.policy.lease {
+        Some(lease) => mutex.lease(lease),
+        None => mutex,
     }
 }
 
@@ -124,6 +152,33 @@ pub(super) async fn next_worker(context: &Context, snapshot: &JobSnapshot) -> Re
         () = context.stopping(Stop::Starts) => Err(Halt::Stopped),
         () = snapshot.retired() => Err(Halt::Stopped),
         worker = context.workers.take(snapshot.job.policy.priority) => Ok(worker),
+    }
+}
+
+/// Waits for a worker, and answers whoever doubts meanwhile that any replica runs this definition.
+async fn patient_worker(context: &Arc<Context>, snapshot: &Arc<JobSnapshot>) -> Result<Worker, Halt> {
+    let mut worker = pin!(next_worker(context, snapshot));
+    loop {
+        tokio::select! {
+            biased;
+            worker = &mut worker => return worker,
+            () = context.clock.sleep(DOUBT / 3) => answer(context, snapshot).await?,
+        }
+    }
+}
+
+async fn answer(context: &Arc<Context>, snapshot: &Arc<JobSnapshot>) -> Result<(), Halt> {
+    let note = {
+        let _place = context.reads.acquire().await.expect("never closed");
+        read(context, snapshot).await?.state
+    };
+    if !note.is_some_and(|state| snapshot.is_doubted(&state)) {
+        return Ok(());
+    }
+    let mutex = lock_of(context, snapshot);
+    match context.ask(Stop::Starts, || mutex.try_lock()).await? {
+        Some(guard) => Hold::new(context, snapshot, guard, None).only_answer().await,
+        None => Ok(()),
     }
 }
 

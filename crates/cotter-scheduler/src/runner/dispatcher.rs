@@ -5,6 +5,7 @@ use super::attempt::{attempt, fallback, first_attempt};
 use super::context::{Context, Halt, Stop};
 use super::register;
 use super::snapshot::{JobSnapshot, Observation};
+use super::standing;
 use crate::definition::Definition;
 use crate::handle::Command;
 use crate::notes::{Control, Pause};
@@ -105,7 +106,7 @@ impl Dispatcher {
 
     fn define(&mut self, job: Job) {
         let now = self.context.clock.now();
-        let definition = Definition::of(&job, &self.context.settings.group, now);
+        let definition = Definition::of(&job, &self.context.settings.group, &self.context.settings.host, now);
         let name = job.name.clone();
         // A pause of the whole group is reported once.
         if let (None, Some(pause)) = (&self.control.group.pause, self.control.own(&name).pause) {
@@ -173,16 +174,11 @@ impl Dispatcher {
     }
 
     fn observed(&mut self, snapshot: &Arc<JobSnapshot>, seen: &Observation) -> Option<UnixTime> {
+        let now = self.context.clock.now();
         let entry = self.agenda.get(snapshot.name())?;
         entry.handled = entry.handled.max(seen.handled);
         entry.broken = false;
-        if std::mem::replace(&mut entry.stands_by, seen.stands_by) != seen.stands_by {
-            let why =
-                "another definition of the job is in effect: it has a larger generation or a newer start"
-                    .to_owned();
-            let kind = if seen.stands_by { EventKind::Standby { why } } else { EventKind::Active };
-            self.context.emit(snapshot.name(), kind);
-        }
+        standing::observed(&self.context, entry, seen, now);
         seen.next
     }
 

@@ -65,6 +65,7 @@ impl<'a> Hold<'a> {
 
     async fn run_all(&mut self, mut worker: Option<Worker>) -> Result<HoldResult, Halt> {
         self.load().await?;
+        self.answer().await?;
         let mut room = None;
         loop {
             let (now, decision) = self.look().await?;
@@ -77,7 +78,7 @@ impl<'a> Hold<'a> {
                 if is_near {
                     continue;
                 }
-                return Ok(HoldResult::Observation(seen(&decision)));
+                return Ok(HoldResult::Observation(Observation::of(&decision, self.snapshot)));
             };
             match self.room(room.take(), worker.take(), now).await? {
                 Room::Ready(worker, gates) if self.claim(&slot).await? => {
@@ -94,7 +95,7 @@ impl<'a> Hold<'a> {
     fn left(&self, decision: &Decision) -> Observation {
         self.context.emit(self.snapshot.name(), EventKind::Busy);
         let next = fallback(self.snapshot, self.note.as_ref(), self.context.clock.now());
-        Observation { next, ..seen(decision) }
+        Observation { next, ..Observation::of(decision, self.snapshot) }
     }
 
     /// Decides, by the store's clock. After a short run that is nearly always followed by nothing the estimate is enough.
@@ -124,7 +125,7 @@ impl<'a> Hold<'a> {
 
     /// If nothing is due: writes changes of the note. Returns true if the next slot was so near that it was waited for.
     async fn settle(&mut self, decision: &Decision, now: UnixTime) -> Result<bool, Halt> {
-        if decision.changed && !decision.stands_by {
+        if decision.changed && (!decision.stands_by || decision.doubts) {
             self.write(&decision.state, Stop::Starts).await?;
             self.emit(decision);
         }
@@ -173,6 +174,23 @@ impl<'a> Hold<'a> {
         Ok(())
     }
 
+    /// Answers whoever doubts that any host runs this definition: what is due may still have to wait for something.
+    async fn answer(&mut self) -> Result<(), Halt> {
+        let Some(mut state) = self.note.clone().filter(|state| self.snapshot.is_doubted(state)) else {
+            return Ok(());
+        };
+        state.doubted = None;
+        self.write(&state, Stop::Starts).await
+    }
+
+    /// Does no more than answer, if that is necessary.
+    pub(super) async fn only_answer(mut self) -> Result<(), Halt> {
+        self.load().await?;
+        self.answer().await?;
+        self.give_back().await;
+        Ok(())
+    }
+
     pub(super) async fn write(&mut self, state: &State, until: Stop) -> Result<(), Halt> {
         let bytes = state.bytes();
         let written =
@@ -195,6 +213,9 @@ impl<'a> Hold<'a> {
     /// Emits the events of a decision, after it was written.
     pub(super) fn emit(&self, decision: &Decision) {
         let emit = |kind| self.context.emit(self.snapshot.name(), kind);
+        if let Some(why) = &decision.taken_over {
+            emit(EventKind::TakenOver { why: why.clone() });
+        }
         if decision.alarm {
             emit(EventKind::Alarm);
         }
@@ -244,8 +265,4 @@ impl<'a> Hold<'a> {
             let _ = guard.release().await;
         }
     }
-}
-
-fn seen(decision: &Decision) -> Observation {
-    Observation { next: decision.next, handled: decision.state.handled, stands_by: decision.stands_by }
 }

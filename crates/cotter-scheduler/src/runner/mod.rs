@@ -15,6 +15,7 @@
 //! | `control` | the requests of operators |
 //! | `clock`, `clock_check` | an estimate of the store's clock; its comparison with this host's |
 //! | `context` | shared state; requests to a store that may be down |
+//! | `standing` | jobs for which this process stands by |
 //! | `snapshot` | a job as seen by an attempt, and the result of the attempt |
 
 mod agenda;
@@ -31,6 +32,7 @@ mod one_shots;
 mod room;
 mod slot;
 mod snapshot;
+mod standing;
 mod workers;
 
 pub(crate) use clock::StoreClock;

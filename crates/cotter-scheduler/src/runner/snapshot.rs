@@ -1,6 +1,8 @@
 //! A job as seen by an attempt, and the result of the attempt.
 
+use crate::decide::Decision;
 use crate::definition::Definition;
+use crate::notes::State;
 use crate::{Job, UnixTime};
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -35,6 +37,11 @@ impl JobSnapshot {
         self.definition.hash == job.hash() && self.definition.policy.generation == generation
     }
 
+    /// Whether somebody doubts that any replica runs this definition.
+    pub(super) fn is_doubted(&self, note: &State) -> bool {
+        note.hash == self.definition.hash && note.doubted.is_some()
+    }
+
     /// Marks the definition as replaced: a run in progress ends, and none follows.
     pub(super) fn retire(&self) {
         self.retired.send_replace(true);
@@ -58,6 +65,15 @@ pub(super) struct Observation {
     pub(super) next: Option<UnixTime>,
     /// The latest request that is settled.
     pub(super) handled: u64,
-    /// Whether another definition is in effect.
-    pub(super) stands_by: bool,
+    /// Why this replica stands by, if another definition is in effect.
+    pub(super) stands_by: Option<String>,
+}
+
+impl Observation {
+    /// What was decided.
+    pub(super) fn of(decision: &Decision, snapshot: &JobSnapshot) -> Self {
+        let state = &decision.state;
+        let stands_by = decision.stands_by.then(|| snapshot.definition.why_not(state));
+        Self { next: decision.next, handled: state.handled, stands_by }
+    }
 }

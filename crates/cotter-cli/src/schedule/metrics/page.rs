@@ -109,5 +109,7 @@ fn shared(page: &mut Page, group: &str, status: &Status) {
     gauge("cotter_job_last_success_age_seconds", age, &|job| {
         job.succeeded.map(|at| status.now.since(at).as_secs_f64())
     });
+    let standby = "Hosts that stand by because another definition of the job is in effect.";
+    gauge("cotter_job_standing_by", standby, &|job| Some(job.standby.len() as f64));
     gauge("cotter_job_paused", "Whether the job is paused.", &|job| Some(f64::from(u8::from(job.paused))));
 }

@@ -11,7 +11,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 /// The address that it serves at.
-fn address(run: &mut Running) -> String {
+pub(super) fn address(run: &mut Running) -> String {
     loop {
         let remark = event(run, "remark");
         let text = remark["message"].as_str().unwrap();
@@ -30,7 +30,7 @@ fn ask(at: &str, request: &str) -> String {
     answer
 }
 
-fn get(at: &str, path: &str) -> String {
+pub(super) fn get(at: &str, path: &str) -> String {
     ask(at, &format!("GET {path} HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\n\r\n"))
 }
 
@@ -39,12 +39,12 @@ fn status(answer: &str) -> &str {
 }
 
 /// The value of a sample.
-fn value(page: &str, sample: &str) -> Option<f64> {
+pub(super) fn value(page: &str, sample: &str) -> Option<f64> {
     let line = page.lines().find_map(|line| line.strip_prefix(sample))?;
     Some(line.trim().parse().unwrap())
 }
 
-const AT: [&str; 2] = ["--metrics", "127.0.0.1:0"];
+pub(super) const AT: [&str; 2] = ["--metrics", "127.0.0.1:0"];
 
 #[test]
 fn figures_of_runs_are_served_and_bad_requests_do_no_harm() {

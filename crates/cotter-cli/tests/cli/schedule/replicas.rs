@@ -1,6 +1,7 @@
 //! Several that run the same file, and are killed.
 
-use super::event;
+use super::metrics::{AT, address, get, value};
+use super::{event, printed};
 use crate::env::TestEnv;
 use cotter_testkit::servers::Redis;
 use cotter_testkit::timing::until;
@@ -54,4 +55,36 @@ fn every_slot_once(env: &TestEnv, url: &str) {
     let tokens: Vec<u64> =
         text.lines().map(|line| line.split_once(' ').unwrap().1.parse().unwrap()).collect();
     assert!(tokens.is_sorted_by(|a, b| a < b), "each run has a larger token:\n{text}");
+}
+
+#[test]
+fn a_host_with_another_file_says_why_it_stands_by_and_is_listed_and_counted() {
+    let env = TestEnv::new();
+    let text = "[job.a]\nfixed_rate = \"100ms\"\nshell = \"echo a\"\n";
+    let mut old = env.schedule(text);
+    printed(&mut old);
+    let path = env.jobs(
+        &format!("{text}timezone = \"Europe/Berlin\"\n")
+            .replace("fixed_rate = \"100ms\"", "cron = \"* * * * * ?\""),
+    );
+    let mut new = env.start([&["--json", "schedule", path.to_str().unwrap()][..], &AT].concat());
+    let at = address(&mut new);
+    let why = event(&mut old, "standby")["message"].as_str().unwrap().to_owned();
+    let trigger = "its trigger is \"cron * * * * * ? in Europe/Berlin\", here \"fixed rate 100ms\"";
+    assert!(why.contains(trigger) && why.contains("raise its generation from 1 to 2"), "{why}");
+    assert!(why.starts_with("host \"") && why.contains(" wrote another definition at 2"), "{why}");
+    let list = |json: &[&str]| env.run([json, &["jobs", "--group", "g", "list"]].concat()).code(0).silent();
+    until("it is listed", || list(&[]).stdout.contains(" stands by "));
+    let listed = list(&["--json"]).json().remove(0);
+    let standby = &listed["standby"][0];
+    assert!(
+        standby["host"].is_string() && standby["since"].is_string() && standby["seen"].is_string(),
+        "{listed}"
+    );
+    let sample = "cotter_job_standing_by{group=\"g\",job=\"a\"}";
+    until("it is counted", || value(&get(&at, "/metrics"), sample) == Some(1.0));
+    for run in [old, new] {
+        run.signal(Signal::TERM);
+        run.end().code(0);
+    }
 }

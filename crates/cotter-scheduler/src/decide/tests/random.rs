@@ -44,6 +44,8 @@ fn trigger() -> impl Strategy<Value = Trigger> {
 /// A store with one job in it.
 struct Store {
     definitions: Vec<Definition>,
+    /// How many times longer than a step says its time is.
+    slower: u64,
     note: Option<State>,
     now: UnixTime,
     token: u64,
@@ -52,8 +54,19 @@ struct Store {
 
 impl Store {
     fn new(job: &Job) -> Self {
-        let definitions = (0..3).map(|n| define(job, n)).collect();
-        Self { definitions, note: None, now: at(0), token: 0, started: Vec::new() }
+        Self::of((0..3).map(|n| define(job, n)).collect())
+    }
+
+    /// The first replica has another definition, which is in effect once nobody runs that of the others.
+    fn with_another(job: &Job) -> Self {
+        let other = job.clone().definition("other");
+        let definitions = vec![define(&other, 0), define(job, 1), define(job, 2)];
+        // Long enough for nobody to look for minutes.
+        Self { slower: 10, ..Self::of(definitions) }
+    }
+
+    fn of(definitions: Vec<Definition>) -> Self {
+        Self { definitions, slower: 1, note: None, now: at(0), token: 0, started: Vec::new() }
     }
 
     fn pass(&mut self, ms: u64) {
@@ -62,7 +75,7 @@ impl Store {
 
     fn take(&mut self, step: &Step) {
         match *step {
-            Step::Passes(ms) => self.pass(ms),
+            Step::Passes(ms) => self.pass(ms * self.slower),
             Step::Looks { replica, takes, crashes } => {
                 self.look(replica, takes, crashes, Followed::Not);
             }
@@ -96,7 +109,10 @@ impl Store {
                 state.end(self.now, &Ending::Ok);
             }
         } else {
-            assert!(d.next.is_none_or(|next| next > self.now), "nothing is due, and yet it is");
+            assert!(
+                d.taken_over.is_some() || d.next.is_none_or(|next| next > self.now),
+                "nothing is due, and yet it is"
+            );
         }
         self.note = State::parse("a", &state.bytes()).unwrap();
         due
@@ -125,10 +141,11 @@ proptest! {
         on_crash in prop_oneof![Just(OnCrash::Skip), Just(OnCrash::Rerun)],
         late in 0_u64..20,
         backlog in 1_u32..5,
+        differs in prop::bool::ANY,
         steps in prop::collection::vec(step(), 1..60),
     ) {
         let job = job(trigger).misfire(misfire).on_crash(on_crash).late_within(S * late as u32).max_backlog(backlog);
-        let mut store = Store::new(&job);
+        let mut store = if differs { Store::with_another(&job) } else { Store::new(&job) };
         steps.iter().for_each(|step| store.take(step));
         store.check_no_slot_twice();
     }

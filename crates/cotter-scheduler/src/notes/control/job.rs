@@ -22,6 +22,9 @@ pub(crate) struct JobControl {
     /// The number of the last requested run.
     #[serde(rename = "n", default, skip_serializing_if = "is_default")]
     pub(crate) requests: u64,
+    /// When the first request that was pending at the last one was made.
+    #[serde(rename = "t", with = "instant::maybe", default, skip_serializing_if = "is_default")]
+    pub(crate) requested_at: Option<UnixTime>,
     /// The arguments of requests that have some, by their numbers. Each of them is a run of its own.
     #[serde(rename = "a", default, skip_serializing_if = "is_default")]
     pub(crate) arguments: BTreeMap<u64, Arguments>,
@@ -46,7 +49,10 @@ impl JobControl {
     }
 
     /// Adds a request to run, given the latest one that is settled.
-    pub(crate) fn request(&mut self, handled: u64, arguments: &Arguments) {
+    pub(crate) fn request(&mut self, handled: u64, arguments: &Arguments, now: UnixTime) {
+        if self.requests <= handled {
+            self.requested_at = Some(now);
+        }
         // The requests of a job that was forgotten are gone, but not those that its note has settled.
         self.requests = self.requests.max(handled) + 1;
         self.arguments.retain(|number, _| *number > handled);
@@ -74,14 +80,14 @@ mod tests {
         let (mut control, none) = (JobControl::default(), Arguments::new());
         let one = Arguments::from([("a".to_owned(), "1".to_owned())]);
         for arguments in [&none, &none, &one, &none, &one] {
-            control.request(0, arguments);
+            control.request(0, arguments, UnixTime::EPOCH);
         }
         let runs: Vec<_> = std::iter::successors(Some(control.next_request(0)), |(last, _)| {
             (*last < control.requests).then(|| control.next_request(*last))
         })
         .collect();
         assert_eq!(runs, [(2, none.clone()), (3, one.clone()), (4, none.clone()), (5, one)]);
-        control.request(3, &none);
+        control.request(3, &none, UnixTime::EPOCH);
         assert_eq!(control.arguments.len(), 1, "what is settled is dropped");
     }
 }

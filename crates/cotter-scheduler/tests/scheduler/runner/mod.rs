@@ -4,6 +4,7 @@ mod calendars;
 mod clocks;
 mod definitions;
 mod ends;
+mod lapses;
 mod limits;
 mod notes;
 mod odd_moments;
