@@ -66,7 +66,6 @@ impl Finding {
     }
 
     /// The same fault in a part of the store, which the other parts make up for as long as nobody loses what was acknowledged.
-    #[cfg(feature = "redis")]
     pub(crate) fn of_part(mut self, part: &str) -> Self {
         self.severity = self.severity.min(Severity::Warning);
         self.message = format!("{part}: {}", self.message);

@@ -19,6 +19,8 @@ impl<P> Queued<P> {
         lock(&self.0).remove(&id)
     }
 
+    /// Where the client that ends is the only one.
+    #[cfg(feature = "etcd")]
     pub(crate) fn clear(&self) {
         lock(&self.0).clear();
     }
