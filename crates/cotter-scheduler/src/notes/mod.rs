@@ -18,7 +18,7 @@
 //! | `control`, `one_shots` | what operators have asked for; runs that were added for once |
 //! | `roster` | the jobs that have ever been started |
 //! | `standby` | the hosts that stand by |
-//! | `shard` | the notes over which names are spread |
+//! | `shard`, `swap` | the notes over which names are spread; changing a note by compare-and-set |
 //! | `changes`, `load` | which of several notes have changed; loading many notes at once |
 //! | `instant` | serializing instants |
 
@@ -33,6 +33,7 @@ mod run;
 mod shard;
 pub(crate) mod standby;
 mod state;
+mod swap;
 mod written;
 
 use changes::Changes;

@@ -1,7 +1,8 @@
 //! The names of all jobs of a group, so that they can be listed: stores forget the names of free locks.
 
+use super::swap::try_swap;
 use super::{load_all, shard};
-use cotter::{Client, Result};
+use cotter::{Client, Note, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::task::JoinSet;
 
@@ -37,19 +38,15 @@ pub(crate) async fn remove(client: &Client, group: &str, job: &str) -> Result<()
 }
 
 async fn edit(client: &Client, group: &str, key: &str, change: impl Fn(&mut BTreeSet<String>)) -> Result<()> {
-    loop {
-        let note = client.note_at(group, key).await?;
-        let (revision, before) = note.map_or((0, BTreeSet::new()), |n| (n.revision, names(&n.bytes)));
+    let changed = |note: Option<&Note>| -> Result<_> {
+        let before = note.map(|note| names(&note.bytes)).unwrap_or_default();
         let mut all = before.clone();
         change(&mut all);
-        if all == before {
-            return Ok(());
-        }
-        let text: Vec<&str> = all.iter().map(String::as_str).collect();
-        if client.swap_note(group, key, revision, text.join("\n")).await?.is_some() {
-            return Ok(());
-        }
-    }
+        let text = || Vec::from_iter(all.iter().map(String::as_str)).join("\n");
+        Ok(((all != before).then(|| text().into_bytes()), ()))
+    };
+    while try_swap(client, group, key, changed).await?.is_none() {}
+    Ok(())
 }
 
 /// All names, in order.

@@ -1,5 +1,6 @@
 //! Which hosts stand by for which jobs, as they have said themselves: nothing else tells that a host has another definition.
 
+use super::swap::try_swap;
 use super::{instant, load_all, shard};
 use crate::UnixTime;
 use cotter::{Client, Note, Result};
@@ -59,9 +60,8 @@ pub(crate) async fn forget(client: &Client, group: &str, job: &str) -> Result<()
 
 async fn edit(client: &Client, group: &str, job: &str, change: impl Fn(&mut Hosts)) -> Result<()> {
     let key = shard::key(LIST, shard::of(job));
-    loop {
-        let note = client.note_at(group, &key).await?;
-        let before = note.as_ref().map(parse).unwrap_or_default();
+    let changed = |note: Option<&Note>| -> Result<_> {
+        let before = note.map(parse).unwrap_or_default();
         let mut all = before.clone();
         let mut hosts = all.remove(job).unwrap_or_default();
         change(&mut hosts);
@@ -70,13 +70,11 @@ async fn edit(client: &Client, group: &str, job: &str, change: impl Fn(&mut Host
         }
         let bytes = serde_json::to_vec(&all).expect("hosts can be written");
         // What does not fit is not shown.
-        if all == before || bytes.len() > Note::MAX_BYTES {
-            return Ok(());
-        }
-        if client.swap_note(group, &key, note.map_or(0, |n| n.revision), bytes).await?.is_some() {
-            return Ok(());
-        }
-    }
+        let is_written = all != before && bytes.len() <= Note::MAX_BYTES;
+        Ok((is_written.then_some(bytes), ()))
+    };
+    while try_swap(client, group, &key, changed).await?.is_none() {}
+    Ok(())
 }
 
 /// All hosts that stand by, by job.

@@ -1,6 +1,6 @@
 //! Adding requests, by compare and set.
 
-use super::super::shard;
+use super::super::{shard, swap::try_swap};
 use super::{GROUP, GroupControl, JobControl, LIST, parse_shard};
 use crate::{Error, ErrorKind, Result};
 use cotter::{Client, Note};
@@ -17,17 +17,16 @@ pub(crate) async fn edit_job(
 ) -> Result<()> {
     let shard = shard::of(job);
     let key = shard::key(LIST, shard);
-    for _ in 0..MAX_ATTEMPTS {
-        let note = client.note_at(group, &key).await?;
-        let mut all = parse_shard(note.as_ref())?;
+    let changed = |note: Option<&Note>| -> Result<_> {
+        let mut all = parse_shard(note)?;
         let before = all.remove(job).unwrap_or_default();
         let after = change(before)?;
         all.extend(after.map(|after| (job.to_owned(), after)));
         let bytes = serde_json::to_vec(&all).expect("requests can be written");
-        if bytes.len() > Note::MAX_BYTES {
-            return Err(full(group, job));
-        }
-        if client.swap_note(group, &key, note.map_or(0, |n| n.revision), bytes).await?.is_some() {
+        if bytes.len() > Note::MAX_BYTES { Err(full(group, job)) } else { Ok((Some(bytes), ())) }
+    };
+    for _ in 0..MAX_ATTEMPTS {
+        if try_swap(client, group, &key, changed).await?.is_some() {
             return edit_group(client, group, |all| all.jobs.add(shard)).await;
         }
     }
@@ -40,16 +39,17 @@ pub(crate) async fn edit_group(
     group: &str,
     change: impl Fn(&mut GroupControl),
 ) -> Result<()> {
-    for _ in 0..MAX_ATTEMPTS {
-        let note = client.note_at(group, GROUP).await?;
-        let mut all = GroupControl::parse(note.as_ref())?;
+    let changed = |note: Option<&Note>| -> Result<_> {
+        let mut all = GroupControl::parse(note)?;
         change(&mut all);
         all.edit = rand::random();
         if all.origin == 0 {
             all.origin = rand::random();
         }
-        let bytes = serde_json::to_vec(&all).expect("requests can be written");
-        if client.swap_note(group, GROUP, note.map_or(0, |n| n.revision), bytes).await?.is_some() {
+        Ok((Some(serde_json::to_vec(&all).expect("requests can be written")), ()))
+    };
+    for _ in 0..MAX_ATTEMPTS {
+        if try_swap(client, group, GROUP, changed).await?.is_some() {
             return Ok(());
         }
     }
