@@ -93,6 +93,9 @@ impl Certificates {
     }
 }
 
+/// What errors say of a server whose certificate is one of an authority.
+pub(super) const AUTHORITY_AS_SERVER: &str = "CaUsedAsEndEntity";
+
 /// The alerts of TLS that say nothing about the client.
 const PASSING_ALERTS: [&str; 3] = ["InternalError", "UserCanceled", "CloseNotify"];
 
@@ -122,7 +125,7 @@ fn remedy(said: &str) -> &'static str {
         "; the server needs a new one, unless the clock of this host is wrong"
     } else if says(&["not valid yet", "NotValidYet"]) {
         "; compare the clock of this host with the server's"
-    } else if says(&["CaUsedAsEndEntity"]) {
+    } else if says(&[AUTHORITY_AS_SERVER]) {
         "; it says that it is one of an authority: trust it by a file with itself in ca= (not for mysql:), or make the server's own \
          with `-addext basicConstraints=critical,CA:FALSE`"
     } else if says(&["UnsupportedCertVersion"]) {
