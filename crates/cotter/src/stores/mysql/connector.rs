@@ -8,7 +8,8 @@ use super::live::Live;
 use super::options::Options;
 use super::schema::Tables;
 use crate::stores::shared::net::{
-    self, Asked, AtHost, Found, Hosts, Load, Open, Password, Pooled, addresses, one_server, timed_out,
+    self, AtHost, Found, Hosts, Load, Open, Password, Pooled, Surveyed, addresses, ask_all, one_server,
+    timed_out,
 };
 use crate::{Clock, Error, ErrorKind, Result};
 use mysql_async::prelude::Queryable;
@@ -72,7 +73,7 @@ impl Pooled for Connector {
 
 impl Connector {
     /// Which server each address of the URL leads to, if there are several.
-    pub(super) async fn survey(&self) -> Vec<Asked> {
+    pub(super) async fn survey(&self) -> Vec<Surveyed> {
         self.servers.survey().await
     }
 
@@ -136,31 +137,21 @@ impl Servers {
     }
 
     /// Which server each address of the URL leads to, if there are several.
-    async fn survey(&self) -> Vec<Asked> {
-        let mut found = Vec::new();
+    async fn survey(&self) -> Vec<Surveyed> {
+        let mut places = Vec::new();
         for server in &self.params.servers {
+            let host = format!("{}:{}", server.ip_or_hostname(), server.tcp_port());
             match self.addresses(server).await {
-                Ok(addresses) if addresses.is_empty() => found.push((server, Ok(None))),
-                Ok(addresses) => {
-                    found.extend(addresses.into_iter().map(|address| (server, Ok(Some(address)))))
+                Ok(found) if found.is_empty() => {
+                    places.push((host.clone(), Ok((host, (server, Vec::new())))))
                 }
-                Err(e) => found.push((server, Err(e))),
+                Ok(found) => places.extend(
+                    found.into_iter().map(|at| (host.clone(), Ok((at.to_string(), (server, vec![at]))))),
+                ),
+                Err(e) => places.push((host, Err(e))),
             }
         }
-        let mut asked = Vec::new();
-        if found.len() < 2 {
-            return asked;
-        }
-        for (server, address) in found {
-            let host = format!("{}:{}", server.ip_or_hostname(), server.tcp_port());
-            let (address, who) = match address {
-                Ok(Some(at)) => (at.to_string(), self.who_is_at(server, vec![at]).await),
-                Ok(None) => (host.clone(), self.who_is_at(server, Vec::new()).await),
-                Err(e) => (host.clone(), Err(e)),
-            };
-            asked.push(Asked { host, address, who });
-        }
-        asked
+        ask_all(places, |(server, addresses)| self.who_is_at(server, addresses)).await
     }
 
     async fn who_is_at(&self, server: &Opts, addresses: Vec<SocketAddr>) -> Result<Option<String>> {

@@ -116,7 +116,7 @@ impl Backend for Lease {
             Until::Now => {}
             // Without a notification it would lose its place.
             Until::InLine => {
-                if let Some(channel) = self.shared.waiters.open_channel() {
+                if let Some(channel) = self.shared.waiters.channels.any() {
                     return Box::pin(self.try_or_join(claim, &channel)).await;
                 }
             }

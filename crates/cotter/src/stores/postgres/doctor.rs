@@ -7,7 +7,7 @@ use super::notes;
 use super::standbys::{STANDBYS, Standbys};
 use super::statements::Statements;
 use crate::backend::Finding;
-use crate::stores::shared::net::{Asked, of_addresses};
+use crate::stores::shared::net::{Surveyed, ask_all, of_addresses};
 use crate::stores::shared::sql::reads;
 use crate::{Moment, Result};
 use std::time::SystemTime;
@@ -58,30 +58,18 @@ pub(super) async fn reads(link: &Link, statements: &Statements) -> Finding {
 
 impl Connector {
     /// Which server each address of the URL leads to, if there are several.
-    async fn survey(&self) -> Vec<Asked> {
-        let mut found = Vec::new();
+    async fn survey(&self) -> Vec<Surveyed> {
+        let mut places = Vec::new();
         for endpoint in &self.params.endpoints {
             let host = endpoint.to_string();
             match self.places(endpoint).await {
-                Ok(places) => found.extend(places.into_iter().map(|place| (host.clone(), Ok(place)))),
-                Err(e) => found.push((host, Err(e))),
+                Ok(found) => places
+                    .extend(found.into_iter().map(|place| (host.clone(), Ok((place.to_string(), place))))),
+                Err(e) => places.push((host, Err(e))),
             }
         }
-        let mut asked = Vec::new();
-        if found.len() < 2 {
-            return asked;
-        }
-        for (host, place) in found {
-            let (address, who) = match place {
-                Ok(place) => {
-                    let found = self.primary_at(&place, true).await;
-                    (place.to_string(), found.map(|(_, identity)| identity))
-                }
-                Err(e) => (host.clone(), Err(e)),
-            };
-            asked.push(Asked { host, address, who });
-        }
-        asked
+        let who_is_at = async |place| Ok(self.primary_at(&place, true).await?.1);
+        ask_all(places, who_is_at).await
     }
 }
 

@@ -4,17 +4,16 @@ use super::acquire::QueuePosition;
 use crate::Moment;
 use crate::backend::ClaimId;
 use crate::backend::by_claim::ByClaim;
+use crate::stores::shared::net::OpenChannels;
 use crate::sync::lock;
 use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
 
-/// The claims that wait, and what wakes each of them. All connections of a store share them: a claim may join the queue on one
-/// connection and be woken by the subscription of another.
+/// The claims that wait, and what wakes each of them. All connections of a store share them.
 #[derive(Debug, Default)]
 pub(super) struct Waiters {
     claims: Mutex<ByClaim<Arc<Waiter>>>,
-    /// The channels on which notifications arrive.
-    channels: Mutex<Vec<Arc<str>>>,
+    pub(super) channels: OpenChannels,
 }
 
 /// A claim that waits.
@@ -56,20 +55,6 @@ impl Waiters {
     /// Forgets a claim that is being released.
     pub(super) fn forget(&self, id: ClaimId) {
         lock(&self.claims).remove(&id);
-    }
-
-    /// Records whether notifications arrive on a channel.
-    pub(super) fn set_open(&self, channel: &Arc<str>, open: bool) {
-        let mut channels = lock(&self.channels);
-        channels.retain(|c| c != channel);
-        if open {
-            channels.push(channel.clone());
-        }
-    }
-
-    /// A channel on which notifications arrive.
-    pub(super) fn open_channel(&self) -> Option<Arc<str>> {
-        lock(&self.channels).last().cloned()
     }
 }
 

@@ -107,7 +107,7 @@ impl Subscription {
     pub(super) fn close(&self) {
         if let Some(task) = lock(&self.task).take() {
             task.abort();
-            self.reader.waiters.set_open(&self.reader.channel, false);
+            self.reader.waiters.channels.set(&self.reader.channel, false);
         }
     }
 }
@@ -136,7 +136,7 @@ impl Reader {
             match self.link.connector.listen(&self.channel).await {
                 Ok(Some(listening)) => {
                     let end = self.read(listening).await;
-                    self.waiters.set_open(&self.channel, false);
+                    self.waiters.channels.set(&self.channel, false);
                     match end {
                         End::Idle => break,
                         End::Lost => backoff.reset(),
@@ -167,7 +167,7 @@ impl Reader {
             return End::Lost;
         }
         self.state.send_replace(State::Open);
-        self.waiters.set_open(&self.channel, true);
+        self.waiters.channels.set(&self.channel, true);
         self.waiters.wake_all();
         let mut tick = tokio::time::interval(ECHO_PERIOD);
         let mut idle = self.listeners.idle_time();

@@ -129,7 +129,7 @@ impl Backend for Native {
         match until {
             Until::Now => {}
             Until::InLine => {
-                if let Some(channel) = self.shared.waiters.subscribed_channel() {
+                if let Some(channel) = self.shared.waiters.channels.any() {
                     return Box::pin(self.try_or_join(claim, &channel)).await;
                 }
             }

@@ -7,7 +7,9 @@ use super::live::Live;
 use super::options::Options;
 use super::script;
 use super::socket::{Endpoint, Server, SocketState, TrackedStream};
-use crate::stores::shared::net::{Asked, ConnectAttempt, Found, HostPort, Password, one_server, timed_out};
+use crate::stores::shared::net::{
+    ConnectAttempt, Found, HostPort, Password, Surveyed, ask_all, one_server, timed_out,
+};
 use crate::sync::lock;
 use crate::{Error, Result};
 use redis::aio::{MultiplexedConnection, PubSub};
@@ -87,22 +89,15 @@ impl Connector {
     }
 
     /// Which server each address of the host leads to, if there are several.
-    pub(super) async fn survey(&self) -> Vec<Asked> {
+    pub(super) async fn survey(&self) -> Vec<Surveyed> {
         let endpoint = &self.server.endpoint;
-        let mut asked = Vec::new();
-        let Some(host) = endpoint.host() else { return asked };
+        let Some(host) = endpoint.host() else { return Vec::new() };
         // Whoever cannot look them up has no connection either, and everything else says so.
         let addresses = self.addresses(host).await.unwrap_or_default();
-        if addresses.len() < 2 {
-            return asked;
-        }
+        let places = addresses.into_iter().map(|at| (host.to_string(), Ok((at.to_string(), at))));
         let question = Question::new(&self.options);
-        for address in addresses {
-            let found = self.master_at(endpoint.at(address.clone()), question.clone()).await;
-            let who = found.map(|(_, identity)| identity);
-            asked.push(Asked { host: host.to_string(), address: address.to_string(), who });
-        }
-        asked
+        let who_is_at = async |at| Ok(self.master_at(endpoint.at(at), question.clone()).await?.1);
+        ask_all(places.collect(), who_is_at).await
     }
 
     /// Connects the socket, logs in and loads the scripts, in one round trip each.

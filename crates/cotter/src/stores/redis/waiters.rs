@@ -4,6 +4,7 @@ use super::state::Message;
 use crate::Moment;
 use crate::backend::ClaimId;
 use crate::backend::by_claim::ByClaim;
+use crate::stores::shared::net::OpenChannels;
 use crate::sync::lock;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex};
@@ -15,8 +16,8 @@ use tokio::sync::Notify;
 #[derive(Debug, Default)]
 pub(super) struct Waiters {
     claims: Mutex<ByClaim<State>>,
-    /// The wake-up channels that this process is subscribed to.
-    channels: Mutex<Vec<Arc<str>>>,
+    /// Those that this process is subscribed to.
+    pub(super) channels: OpenChannels,
 }
 
 #[derive(Debug)]
@@ -80,20 +81,6 @@ impl Waiters {
     pub(super) fn join(self: &Arc<Self>, id: ClaimId) -> Joining {
         lock(&self.claims).insert(id, State::Joining(None));
         Joining { waiters: self.clone(), id }
-    }
-
-    /// Records whether this process is subscribed to a channel.
-    pub(super) fn set_subscribed(&self, channel: &Arc<str>, subscribed: bool) {
-        let mut channels = lock(&self.channels);
-        channels.retain(|c| c != channel);
-        if subscribed {
-            channels.push(channel.clone());
-        }
-    }
-
-    /// A channel that this process is subscribed to.
-    pub(super) fn subscribed_channel(&self) -> Option<Arc<str>> {
-        lock(&self.channels).last().cloned()
     }
 
     pub(super) fn deliver(&self, message: Message) -> Delivery {

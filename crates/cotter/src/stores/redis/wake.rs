@@ -117,7 +117,7 @@ impl Subscription {
     pub(super) fn close(&self) {
         if let Some(task) = lock(&self.task).take() {
             task.abort();
-            self.reader.waiters.set_subscribed(&self.reader.channel, false);
+            self.reader.waiters.channels.set(&self.reader.channel, false);
             self.reader.notes.disconnected();
         }
     }
@@ -145,7 +145,7 @@ impl Reader {
             if let Ok(subscription) = self.link.subscribe(&self.channel).await {
                 backoff.reset();
                 self.state.send_replace(State::Open);
-                self.waiters.set_subscribed(&self.channel, true);
+                self.waiters.channels.set(&self.channel, true);
                 self.waiters.wake_all();
                 let (sink, stream) = subscription.split();
                 let following = self.notes.follow(sink.clone(), self.link.timeout());
@@ -154,7 +154,7 @@ impl Reader {
                     end = self.read(sink, stream, beside) => end,
                     () = following => End::Lost,
                 };
-                self.waiters.set_subscribed(&self.channel, false);
+                self.waiters.channels.set(&self.channel, false);
                 self.notes.disconnected();
                 if let End::Idle = end {
                     break;

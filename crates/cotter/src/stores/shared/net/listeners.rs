@@ -1,7 +1,8 @@
-//! The listeners of a subscription, and how long it has had none.
+//! The listeners of a subscription, and how long it has had none; on which channels messages arrive.
 
-use std::sync::Arc;
+use crate::sync::lock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// A subscription is closed when nobody has listened for this time.
@@ -39,6 +40,26 @@ pub(crate) struct Listener(Arc<Listeners>);
 impl Drop for Listener {
     fn drop(&mut self) {
         self.0.now.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// The channels on which messages arrive, of all connections of a store. A claim may ask on one connection, and be woken on another.
+#[derive(Debug, Default)]
+pub(crate) struct OpenChannels(Mutex<Vec<Arc<str>>>);
+
+impl OpenChannels {
+    /// Records whether messages arrive on a channel.
+    pub(crate) fn set(&self, channel: &Arc<str>, open: bool) {
+        let mut channels = lock(&self.0);
+        channels.retain(|c| c != channel);
+        if open {
+            channels.push(channel.clone());
+        }
+    }
+
+    /// One of them.
+    pub(crate) fn any(&self) -> Option<Arc<str>> {
+        lock(&self.0).last().cloned()
     }
 }
 

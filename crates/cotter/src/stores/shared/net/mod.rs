@@ -16,7 +16,7 @@
 //! | `survey` | which servers the addresses of a URL lead to |
 //! | `load` | how many requests wait for their answers |
 //! | `pool` | the connections of one runtime |
-//! | `listeners` | who listens to a subscription, and for how long nobody has |
+//! | `listeners` | who listens to a subscription, and for how long nobody has; channels on which messages arrive |
 //! | `tcp` | hosts, and connecting to them |
 //! | `tls`, `named` | TLS configuration; a server whose own certificate is named as trusted |
 
@@ -67,7 +67,7 @@ pub(crate) use idle::Idle;
 #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 pub(crate) use link::{Link, Live, Open, next_number, timed_out};
 #[cfg(any(feature = "redis", feature = "postgres"))]
-pub(crate) use listeners::{Listener, Listeners};
+pub(crate) use listeners::{Listener, Listeners, OpenChannels};
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use load::Load;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
@@ -90,7 +90,7 @@ pub(crate) use password::Password;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use pool::{Pool, Pooled};
 #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
-pub(crate) use survey::{Asked, of_addresses, read_only};
+pub(crate) use survey::{Surveyed, ask_all, of_addresses, read_only};
 #[cfg(any(feature = "redis", feature = "etcd", feature = "postgres", feature = "zookeeper"))]
 pub(crate) use tcp::{HostPort, Stream};
 #[cfg(feature = "server")]

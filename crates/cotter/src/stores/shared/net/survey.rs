@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 /// An address of a host, and what a connection to it has found.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct Surveyed {
     /// The host, as the URL has it.
     pub(crate) host: String,
     pub(crate) address: String,
@@ -22,8 +22,30 @@ pub(crate) fn read_only(scheme: &'static str, remedy: &str) -> Error {
     Error::new(ErrorKind::Unavailable, format!("{READ_ONLY}{remedy}")).with_backend(scheme)
 }
 
+/// An address of a host, as text and as the driver takes it; an error if the host has none.
+pub(crate) type Place<A> = (String, Result<(String, A)>);
+
+/// Asks each of these which server it leads to, if there are several.
+pub(crate) async fn ask_all<A, F: Future<Output = Result<Option<String>>>>(
+    places: Vec<Place<A>>,
+    who_is_at: impl Fn(A) -> F,
+) -> Vec<Surveyed> {
+    let mut asked = Vec::new();
+    if places.len() < 2 {
+        return asked;
+    }
+    for (host, place) in places {
+        let (address, who) = match place {
+            Ok((address, place)) => (address, who_is_at(place).await),
+            Err(e) => (host.clone(), Err(e)),
+        };
+        asked.push(Surveyed { host, address, who });
+    }
+    asked
+}
+
 /// What is to be said of the addresses, each of which was asked. A single one is the one that all else is about.
-pub(crate) fn of_addresses(asked: &[Asked]) -> Vec<Finding> {
+pub(crate) fn of_addresses(asked: &[Surveyed]) -> Vec<Finding> {
     if asked.len() < 2 {
         return Vec::new();
     }
@@ -44,8 +66,8 @@ pub(crate) fn of_addresses(asked: &[Asked]) -> Vec<Finding> {
     findings
 }
 
-fn of_address(asked: &Asked, all: &[Asked]) -> Finding {
-    let Asked { host, address, who } = asked;
+fn of_address(asked: &Surveyed, all: &[Surveyed]) -> Finding {
+    let Surveyed { host, address, who } = asked;
     let error = match who {
         Ok(Some(server)) => return Finding::ok(SUBJECT, format!("{address} accepts writes ({server})")),
         Ok(None) => {
@@ -74,7 +96,7 @@ mod tests {
 
     /// The host is the first letter of the address.
     fn said(asked: &[(&str, Result<Option<&str>>)]) -> Vec<(Severity, Option<Level>)> {
-        let asked = asked.iter().map(|(address, who)| Asked {
+        let asked = asked.iter().map(|(address, who)| Surveyed {
             host: address[..1].to_owned(),
             address: (*address).to_owned(),
             who: who.as_ref().map(|who| who.map(str::to_owned)).map_err(Clone::clone),
