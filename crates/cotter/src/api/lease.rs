@@ -1,6 +1,6 @@
 //! Leases.
 
-use crate::backend::{Capabilities, MAX_TTL};
+use crate::backend::Capabilities;
 use crate::engine::Drift;
 use crate::{Error, ErrorKind, Result};
 use std::time::Duration;
@@ -39,9 +39,6 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// Longer leases overflow what stores can count.
-    pub(crate) const MAX: Duration = MAX_TTL;
-
     /// Creates a lease that is renewed every third of `ttl` for as long as the guard lives.
     ///
     /// A guard that is forgotten (`mem::forget`), or held by a program that hangs, is renewed forever, unless

@@ -104,7 +104,7 @@ pub struct Capabilities {
     pub ttl_step: Duration,
 }
 
-/// The longest lease.
+/// Longer leases overflow what stores can count.
 pub(crate) const MAX_TTL: Duration = Duration::from_secs(366 * 24 * 3600);
 
 impl Capabilities {

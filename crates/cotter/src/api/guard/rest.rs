@@ -2,9 +2,10 @@
 
 use super::Guard;
 use super::extend::ask_to_extend;
+use crate::backend::MAX_TTL;
 use crate::engine::timing::RENEWAL_SHARE;
 use crate::engine::{Hold, in_background};
-use crate::{Lease, Moment, Released, Result};
+use crate::{Moment, Released, Result};
 use std::time::Duration;
 
 /// A guard whose lock is kept for a while. That begins when this is dropped, so it also happens if the caller does not wait for the
@@ -20,7 +21,7 @@ impl Guard {
         let mut rest = Rest { guard: Some(self), time };
         // A grant that lives with its process may have gone unnoticed: the store is asked before it is kept.
         if hold.count() == 1 && hold.lost().is_none() {
-            ask_to_extend(&hold, time.min(Lease::MAX)).await?;
+            ask_to_extend(&hold, time.min(MAX_TTL)).await?;
         }
         match rest.guard.take_if(|_| !hold.end_re_entry() || hold.lost().is_some()) {
             Some(guard) => {

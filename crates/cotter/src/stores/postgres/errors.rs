@@ -114,14 +114,14 @@ fn by_code(code: &str, message: &str) -> Error {
             let why = format!("the pooler has no connection to spare: {message} ({code})");
             Error::new(ErrorKind::Unavailable, why)
         }
-        (code, _) if ENDS_OF_SESSIONS.contains(&code) => {
-            Error::new(ErrorKind::Unavailable, format!("the server ended the session: {message} ({code})"))
-        }
         // Deadlocks and conflicts; limits of resources; operators; locks that were not available; the connection.
         (_, "40" | "53" | "57" | "58" | "55" | "08") => Error::new(
             ErrorKind::Unavailable,
             format!("the server temporarily refuses requests: {message} ({code})"),
         ),
+        (code, _) if ENDS_OF_SESSIONS.contains(&code) => {
+            Error::new(ErrorKind::Unavailable, format!("the server ended the session: {message} ({code})"))
+        }
         _ => Error::new(ErrorKind::Protocol, format!("the server reported an error: {message} ({code})")),
     }
 }

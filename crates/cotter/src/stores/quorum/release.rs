@@ -45,9 +45,8 @@ impl Quorum {
     /// Releases once more what the earlier attempts of a claim that waits may have left at members that answer again. These votes would
     /// keep everybody out until they end, the claim itself among them.
     pub(super) async fn undo_again(&self, id: ClaimId) {
-        let awake = self.seats.awake();
         for round in self.shared.rounds.of(id).into_iter().filter(|round| round.won.is_none()) {
-            if round.asked().iter().any(|seat| awake.contains(seat)) {
+            if round.asked().iter().any(|seat| self.seats.is_awake(*seat)) {
                 self.undo(id, &round.claim, Leave::default()).await;
             }
         }
