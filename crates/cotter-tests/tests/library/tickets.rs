@@ -1,5 +1,6 @@
 //! Locks that pass from one process to another as tickets.
 
+use cotter::backend::EvictOrder;
 use cotter::{
     Client, Error, ErrorKind, Fence, Guard, Lease, LossCause, ManualClock, Owner, Released, Ticket, memory,
 };
@@ -48,6 +49,22 @@ fn a_ticket_is_resumed_once_and_renewed_from_then_on() {
     }
     assert_eq!(resumed.release().wait().unwrap(), Released::Yes);
     assert!(is_free(&one, "a"));
+}
+
+/// Both calls say why: an operator's eviction is no fault of the store.
+#[test]
+fn the_ticket_of_an_evicted_lock_says_so() {
+    let (_, one, other) = world();
+    // Without `at_once` the name stays taken until the lease ends, or somebody gives it back.
+    for (order, released) in
+        [(EvictOrder::new(), Released::Yes), (EvictOrder::new().at_once(), Released::AlreadyLost)]
+    {
+        let ticket = one.mutex("a").lock().wait().unwrap().into_ticket(S * 60).wait().unwrap();
+        drop(other.evict_with("a", order).wait().unwrap());
+        assert_eq!(lost(&other.resume(&ticket).wait().unwrap_err()), Some(LossCause::Evicted));
+        assert_eq!(lost(&other.extend_ticket(&ticket, S).wait().unwrap_err()), Some(LossCause::Evicted));
+        assert_eq!(other.release_ticket(&ticket).wait().unwrap(), released);
+    }
 }
 
 /// The first waiter has asked for itself alone, the second for a block of turns. The third, with the second token of that

@@ -55,7 +55,8 @@ async fn adopt(core: &Arc<Core>, ticket: &Ticket, claim: &Claim) -> Result<Grant
             // The lease goes on as that of this client: what was asked for on behalf of the ticket is over.
             Ok(Some(grant)) => return Ok(Grant { claim: claim.clone(), ..grant }),
             Ok(None) => {
-                return Err(Lost::new(claim.name.clone(), ticket.token(), LossCause::Gone).into());
+                let cause = why_it_is_lost(core, ticket, claim.ttl).await;
+                return Err(Lost::new(claim.name.clone(), ticket.token(), cause).into());
             }
             Err(e) => {
                 may_hold |= e.outcome_unknown();
@@ -69,6 +70,14 @@ async fn adopt(core: &Arc<Core>, ticket: &Ticket, claim: &Claim) -> Result<Grant
                 core.clock().sleep_until(at).await;
             }
         }
+    }
+}
+
+/// Asks for more time to learn the cause: the answer to an adoption has none.
+async fn why_it_is_lost(core: &Core, ticket: &Ticket, ttl: Duration) -> LossCause {
+    match core.backend.extend(&[&ticket.grant(core.now())], ttl).await.pop() {
+        Some(Ok(Extension::Lost(cause))) => cause,
+        _ => LossCause::Gone,
     }
 }
 
