@@ -77,8 +77,8 @@ impl Chosen {
 
     /// Whether it is on this host, without a server.
     pub(crate) fn is_local(&self) -> bool {
-        let scheme = self.url.split_once(':').map_or("", |(scheme, _)| scheme);
-        matches!(scheme, "memory" | "file" | "flock" | "sqlite")
+        let scheme = self.url.trim_start().split_once(':').map_or("", |(scheme, _)| scheme);
+        matches!(&*scheme.to_ascii_lowercase(), "memory" | "file" | "flock" | "sqlite")
     }
 
     /// Adds the password file of the command line, the configuration or the environment.
@@ -369,6 +369,11 @@ fn without_password(url: &str) -> String {
     if let Some(range) = password(&url) {
         url.replace_range(range, "");
     }
+    // No store reads a password there, but some clients do.
+    while let Some(at) = ["?password=", "&password="].iter().find_map(|option| url.find(option)) {
+        let end = url[at + 1..].find('&').map_or(url.len(), |end| at + 1 + end);
+        url.replace_range(at + 1..end, "");
+    }
     url
 }
 
@@ -388,6 +393,8 @@ mod tests {
             ("redis://h:6379", "redis://h:6379"),
             ("redis://h:6379?password_file=/run/a@1/pw", "redis://h:6379?password_file=/run/a@1/pw"),
             ("redis://ann:p@w/x?y@h?ca=/a@b", "redis://ann@h?ca=/a@b"),
+            ("postgres://h/db?user=u&password=pw&mode=row", "postgres://h/db?user=u&&mode=row"),
+            ("postgres://h/db?password=pw", "postgres://h/db?"),
             ("file:///srv/a:b@c", "file:///srv/a:b@c"),
             ("file:", "file:"),
         ] {

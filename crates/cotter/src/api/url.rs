@@ -2,6 +2,7 @@
 
 #[cfg(feature = "redis")]
 mod redlock;
+mod scheme;
 
 use crate::backend::Connect;
 use crate::error::config;
@@ -10,6 +11,7 @@ use std::sync::Arc;
 
 /// Which store a URL means. Says which part is wrong; the rest of the URL is not repeated, it may hold a password.
 pub(crate) fn parse(url: &str) -> Result<Arc<dyn Connect>> {
+    let url = &*scheme::canonical(url);
     let Some((scheme, rest)) = url.split_once(':').filter(|(scheme, rest)| is_scheme(scheme, rest)) else {
         return Err(config(format!("the store URL has no scheme; {}", known())));
     };

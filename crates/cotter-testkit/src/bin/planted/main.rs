@@ -5,6 +5,7 @@
 //! | `bug` | the bugs of the list, and what counts as found |
 //! | `choice` | which of them are tried |
 //! | `selection` | what is compiled for a bug |
+//! | `source` | where the test of a bug stands in the source |
 //! | `tree` | a copy of the tracked files, in which bugs are planted |
 //!
 //! A few are tried at a time. Some bugs show in the timing of several processes only, and a machine that builds beside
@@ -12,16 +13,18 @@
 //!
 //! Works on copies, so that the tree itself is never touched. Arguments: names of bugs, none = all of them;
 //! `--store STORE` are those whose tests need this store and no other; `--skip TEXT` leaves out the bugs whose test has this in
-//! its name. Whatever was chosen, every patch of the list has to apply.
+//! its name. Whatever was chosen, every patch of the list has to apply, and every test has to exist.
 
 mod bug;
 mod choice;
 mod selection;
+mod source;
 mod tree;
 
 use bug::{Bug, List, Verdict};
 use choice::Choice;
 use selection::Selection;
+use source::Sources;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::Write;
@@ -57,7 +60,9 @@ fn run(args: &[String]) -> Result<bool> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
     let list: List = toml::from_str(&std::fs::read_to_string(root.join(FOLDER).join("list.toml"))?)?;
-    let unplanted: Vec<_> = list.bug.iter().filter_map(|bug| tree::applies(&root, bug).err()).collect();
+    let sources = Sources::read(&root)?;
+    let is_fit = |bug| tree::applies(&root, bug).and_then(|()| sources.has(bug));
+    let unplanted: Vec<_> = list.bug.iter().filter_map(|bug| is_fit(bug).err()).collect();
     if !unplanted.is_empty() {
         return Err(unplanted.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ").into());
     }

@@ -10,6 +10,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `options`, `address`, `settings` | the options and the address in a URL; setting options in code |
+//! | `aliases` | what other programs write into the URL of such a server |
 //! | `connector`, `checks` | opening a connection; refusing unsuitable servers |
 //! | `live`, `session`, `fate` | a connection and its task; its statements; whether the caller of a job is still waiting |
 //! | `attempt` | requests, and when they are repeated |
@@ -30,6 +31,7 @@
 
 mod address;
 mod admin;
+mod aliases;
 mod attempt;
 mod backend;
 mod bell;

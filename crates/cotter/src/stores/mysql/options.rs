@@ -1,9 +1,10 @@
 //! The options of a store, and their defaults.
 
 use super::address::{Address, ConnectParams};
+use super::aliases::meaning;
 use crate::Result;
 use crate::error::config;
-use crate::stores::shared::net::{Certificates, Password, pairs, split, verifies};
+use crate::stores::shared::net::{Certificates, Password, in_our_words, pairs, split, verifies};
 
 /// The options of a store: those of every database, and no others.
 pub(super) use crate::stores::shared::sql::Options;
@@ -11,10 +12,11 @@ pub(super) use crate::stores::shared::sql::Options;
 /// Parses a URL, and reads the files that it names.
 pub(super) fn parse(url: &str) -> Result<(ConnectParams, Options)> {
     let (scheme, rest, query) = split(url)?;
+    let query = in_our_words(url, query, meaning)?;
     let mut address = Address::parse(scheme, rest)?;
     let mut certificates = Certificates::default();
     let mut options = Options::default();
-    for pair in pairs(query) {
+    for pair in pairs(&query) {
         let (key, value) = pair?;
         match key {
             "socket" => address.set_socket(value)?,
@@ -59,6 +61,24 @@ mod tests {
         assert_eq!(options.instance, "/run/mysqld/mysqld.sock/jobs");
     }
 
+    /// As hosted services and the configurations of other drivers have them.
+    #[test]
+    fn urls_that_people_have() {
+        for (url, has_tls) in [
+            ("mysql://u:secret@aws.connect.psdb.cloud/d?ssl={\"rejectUnauthorized\":true}", true),
+            ("mysql://u:secret@aws.connect.psdb.cloud/d?sslaccept=strict", true),
+            ("mysql://avnadmin:secret@m.aivencloud.com:1/d?ssl-mode=REQUIRED", true),
+            ("mysql://u:secret@h/d?ssl-mode=VERIFY_IDENTITY&connect_timeout=10", true),
+            ("mysql://u@h/d?pool=5&encoding=utf8mb4&reconnect=true", true),
+            ("mysql://u@h/d?serverVersion=8.0.32&charset=utf8mb4", true),
+            ("mysql://u@h/d?useSSL=false&serverTimezone=UTC&allowPublicKeyRetrieval=true", false),
+            ("mysql://u@localhost/d?unix_socket=/run/mysqld/mysqld.sock", false),
+        ] {
+            let (params, _) = parse(url).unwrap_or_else(|e| panic!("{url}: {e}"));
+            assert_eq!(params.servers[0].ssl_opts().is_some(), has_tls, "{url}");
+        }
+    }
+
     #[test]
     fn what_is_wrong_is_named() {
         for (url, part) in [
@@ -81,7 +101,8 @@ mod tests {
             ("mysql://app@db/jobs?schema=x", "schema"),
             ("mysql://app@db/jobs?connections=0", "connections="),
             ("mysql://app@db/jobs?socket=run/my.sock", "socket="),
-            ("mysql://app@db/jobs?sslmode=require", "verify-full"),
+            ("mysql://app@db/jobs?ssl-mode=PREFERRED", "write mysql://app:***@db/jobs?sslmode=verify-full"),
+            ("mysql://app@db/jobs?ssl={\"rejectUnauthorized\":false}", "sslmode=verify-full"),
             ("mysql://app@db/jobs?sslmode=disable&ca=/dev/null", "sslmode=verify-full"),
             ("mysql://app@db/jobs?ca=/dev/null", "ca="),
             ("mysql://app@db/jobs?password_file=/nowhere", "password_file="),

@@ -14,11 +14,15 @@ use tokio_postgres::config::{Host, SslMode};
 /// The parts of a URL, without the options that are not about the address.
 pub(super) struct Address {
     hosts: Vec<(String, u16)>,
-    user: String,
+    pub(super) user: String,
     pub(super) password: Option<Password>,
-    database: String,
+    pub(super) database: String,
     /// The value of `sslmode=`.
     pub(super) tls: Option<bool>,
+    /// `channel_binding=require`: the server proves who it is. It does so by its certificate.
+    pub(super) needs_tls: bool,
+    /// Settings of the session, as libpq passes them on.
+    pub(super) options: Option<String>,
 }
 
 /// The servers of a store, of which one takes writes, and how to log in there.
@@ -57,9 +61,15 @@ impl Address {
         };
         let url = Url::parse(scheme, &rest, PORT)?;
         let user = url.user.or_else(|| std::env::var("USER").ok()).unwrap_or_else(|| "postgres".into());
-        let database = decode("database", url.path)?;
-        let database = if database.is_empty() { user.clone() } else { database };
-        Ok(Self { hosts: url.hosts, user, password: url.password.map(Password::given), database, tls: None })
+        Ok(Self {
+            hosts: url.hosts,
+            user,
+            password: url.password.map(Password::given),
+            database: decode("database", url.path)?,
+            tls: None,
+            needs_tls: false,
+            options: None,
+        })
     }
 
     /// The address in the settings of the driver.
@@ -87,7 +97,7 @@ impl Address {
             SslMode::Require => Some(true),
             _ => None,
         };
-        Ok(Self { hosts, user, password: None, database, tls })
+        Ok(Self { hosts, user, password: None, database, tls, needs_tls: false, options: None })
     }
 
     /// Uses the socket in a folder.
@@ -102,6 +112,20 @@ impl Address {
         Ok(())
     }
 
+    /// The port of all hosts, or of the socket.
+    pub(super) fn set_port(&mut self, port: &str) -> Result<()> {
+        let port = port.parse().map_err(|_| config("port= must be a number up to 65535"))?;
+        self.hosts.iter_mut().for_each(|host| host.1 = port);
+        Ok(())
+    }
+
+    /// The database is that of the user, unless one is named.
+    pub(super) fn complete(&mut self) {
+        if self.database.is_empty() {
+            self.database.clone_from(&self.user);
+        }
+    }
+
     /// The endpoints and the credentials. Nothing is sent.
     pub(super) fn connect_params(
         &self,
@@ -112,6 +136,9 @@ impl Address {
         login.application_name(&options.common.client_name);
         if let Some(password) = &self.password {
             login.password(password.last());
+        }
+        if let Some(settings) = &self.options {
+            login.options(settings);
         }
         self.connect_params_of(login, certificates)
     }
@@ -129,6 +156,9 @@ impl Address {
         let tls = self.tls.unwrap_or_else(|| !self.hosts.iter().all(|(host, _)| is_local(host)));
         if !tls && !certificates.is_empty() {
             return Err(config("ca=, cert= and key= require sslmode=verify-full"));
+        }
+        if !tls && self.needs_tls {
+            return Err(config("channel_binding=require needs sslmode=verify-full"));
         }
         let tls = if tls { Some(certificates.config()?) } else { None };
         // TLS is negotiated before the driver gets the stream.

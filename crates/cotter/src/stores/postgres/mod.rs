@@ -8,6 +8,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `options`, `address`, `settings` | the options and the address in a URL; setting options in code |
+//! | `aliases` | what other programs write into the URL of such a server |
 //! | `socket`, `connector`, `live` | the socket to the server, and TLS; opening a connection; one connection |
 //! | `errors` | translating errors of the server and the driver |
 //! | `schema`, `functions/` | creating the tables and the functions, and their sources |
@@ -26,6 +27,7 @@
 mod acquire;
 mod address;
 mod admin;
+mod aliases;
 mod backend;
 mod connector;
 mod doctor;

@@ -1,9 +1,10 @@
 //! The options of a store, and their defaults.
 
 use super::address::{Address, ConnectParams};
+use super::aliases::meaning;
 use crate::Result;
 use crate::error::config;
-use crate::stores::shared::net::{Certificates, Password, pairs, split, verifies};
+use crate::stores::shared::net::{Certificates, Password, in_our_words, pairs, split, verifies};
 use crate::stores::shared::sql::{self, Mode, identifier};
 
 /// The options of a store.
@@ -87,13 +88,19 @@ impl Options {
 /// Parses a URL, and reads the files that it names.
 pub(super) fn parse(url: &str) -> Result<(ConnectParams, Options)> {
     let (scheme, rest, query) = split(url)?;
+    let query = in_our_words(url, query, meaning)?;
     let mut address = Address::parse(scheme, rest)?;
     let mut certificates = Certificates::default();
     let mut options = Options::new();
-    for pair in pairs(query) {
+    for pair in pairs(&query) {
         let (key, value) = pair?;
         match key {
             "host" => address.socket(&value)?,
+            "port" => address.set_port(&value)?,
+            "user" => address.user = value,
+            "dbname" => address.database = value,
+            "options" => address.options = Some(value),
+            "channel_binding" => address.needs_tls |= value == "require",
             "sslmode" => address.tls = Some(verifies(key, &value)?),
             "ca" | "cert" | "key" => certificates.read(key, &value)?,
             "password_file" => address.password = Some(Password::in_file(&value)?),
@@ -101,6 +108,7 @@ pub(super) fn parse(url: &str) -> Result<(ConnectParams, Options)> {
         }
     }
     options.common.check()?;
+    address.complete();
     options.common.instance = address.instance();
     Ok((address.connect_params(&certificates, &options)?, options))
 }

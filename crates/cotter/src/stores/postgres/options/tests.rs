@@ -34,10 +34,76 @@ fn what_is_wrong_is_named() {
     assert!(refused("postgres://app:secret@db-1/jobs?prefix=Cotter").contains("prefix="));
     assert!(refused("postgres://app:secret@db-1/jobs?mode=magic").contains("mode=magic"));
     assert!(refused("postgres://app:secret@db-1/jobs?colour=red").contains("colour"));
-    assert!(refused("postgres://app:secret@db-1/jobs?sslmode=require").contains("verify-full"));
+    assert!(refused("postgres://app:secret@db-1/jobs?sslmode=prefer").contains("verify-full"));
     assert!(refused("postgres://app:secret@db-1/jobs?sslmode=disable&ca=/dev/null").contains("sslmode"));
     assert!(refused("postgres://app:secret@db-1/jobs?connections=0").contains("connections="));
     assert!(refused("postgres:app").contains("//"));
+}
+
+/// As hosted services and the configurations of other drivers have them.
+#[test]
+fn urls_that_people_have() {
+    let at = |url: &str| {
+        let (params, options) = parse(url).unwrap_or_else(|e| panic!("{url}: {e}"));
+        (options.common.instance, params.tls.is_some())
+    };
+    for (url, instance) in [
+        ("postgres://u:secret@ec2-1.compute.amazonaws.com:5432/d", "ec2-1.compute.amazonaws.com:5432/d"),
+        (
+            "postgresql://u:secret@ep-a.neon.tech/n?sslmode=require&channel_binding=require",
+            "ep-a.neon.tech:5432/n",
+        ),
+        ("postgresql://u.x:secret@a.supabase.com:6543/p?pgbouncer=true", "a.supabase.com:6543/p"),
+        (
+            "postgres://avnadmin:secret@pg-1.aivencloud.com:12691/d?sslmode=require",
+            "pg-1.aivencloud.com:12691/d",
+        ),
+        (
+            "postgres://u%40s:secret@s.postgres.database.azure.com/p?sslmode=verify-full&sslrootcert=system",
+            "s.postgres.database.azure.com:5432/p",
+        ),
+        (
+            "postgresql://u@h1,h2:6000/d?target_session_attrs=read-write&connect_timeout=10&keepalives_idle=30",
+            "h1:5432,h2:6000/d",
+        ),
+        ("postgresql://h:5433/?user=u&dbname=d&ssl=true", "h:5433/d"),
+        ("postgres://u@h/d?schema=public&connection_limit=5&pool_timeout=2", "h:5432/d"),
+        (
+            "postgres://u@h/d?pool=5&encoding=unicode&prepared_statements=false&application_name=bin%20rails",
+            "h:5432/d",
+        ),
+        ("postgres://u@h/d?ssl-mode=require&statement-cache-capacity=10", "h:5432/d"),
+    ] {
+        assert_eq!(at(url), (instance.to_owned(), true), "{url}");
+    }
+    assert_eq!(at("postgres:///d?host=/run&port=5433").0, "/run/.s.PGSQL.5433/d");
+    let (params, options) =
+        parse("postgres://u@h/d?connect_timeout=10&application_name=web&options=-c%20a.b%3D1").unwrap();
+    assert_eq!(options.common.connect_timeout, std::time::Duration::from_secs(10));
+    assert_eq!(
+        (params.login.get_application_name(), params.login.get_options()),
+        (Some("web"), Some("-c a.b=1"))
+    );
+}
+
+#[test]
+fn urls_that_are_corrected() {
+    let error = refused("postgres://app:secret@db-1:6000/jobs?sslmode=prefer&password=secret&mode=row");
+    assert!(
+        error.ends_with("write postgres://app:***@db-1:6000/jobs?sslmode=verify-full&mode=row"),
+        "{error}"
+    );
+    for (options, part) in [
+        ("sslmode=no-verify", "does not verify"),
+        ("sslaccept=accept_invalid_certs", "does not verify"),
+        ("target_session_attrs=prefer-standby", "standby"),
+        ("channel_binding=require&sslmode=disable", "channel_binding=require needs"),
+        ("port=x", "port="),
+        ("sslrootcert=/nowhere", "/nowhere"),
+    ] {
+        let error = refused(&format!("postgres://app:secret@db-1/jobs?{options}"));
+        assert!(error.contains(part), "{error}");
+    }
 }
 
 #[test]

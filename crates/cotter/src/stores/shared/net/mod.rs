@@ -2,7 +2,7 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `url` | the parts of a URL before its query |
+//! | `url` | the parts of a URL before its query, and what other programs write into it |
 //! | `decode` | percent-decoding |
 //! | `options` | the query of a URL: its pairs, and values that several stores have |
 //! | `blocking` | what happens in a thread of its own: looking up hosts, reading files |
@@ -99,11 +99,11 @@ pub(crate) use tls::Certificates;
 pub(crate) use tls::refused;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use tls::verifies;
-#[cfg(any(feature = "postgres", feature = "mysql"))]
-pub(crate) use url::is_local;
 #[cfg(any(feature = "postgres", feature = "mysql", feature = "etcd", feature = "zookeeper"))]
 pub(crate) use url::readable;
 #[cfg(feature = "redis")]
 pub(crate) use url::{ENCODE, check_end_of_password};
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(crate) use url::{Meaning, in_our_words, is_local, is_number, is_of_a_pool, is_plain};
 #[cfg(feature = "server")]
 pub(crate) use url::{Url, split};

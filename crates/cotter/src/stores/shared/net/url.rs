@@ -1,8 +1,13 @@
 //! The parts of a URL before its query.
 
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod aliases;
+
 use super::decode;
 use crate::Result;
 use crate::error::config;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(crate) use aliases::{Meaning, in_our_words, is_number, is_of_a_pool, is_plain};
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 use std::net::IpAddr;
 
