@@ -18,12 +18,13 @@
 //! | `rows` | `mode=row` on tables of the user's own |
 //! | `proxied` | behind a proxy that hands sessions around |
 //! | `splitter` | behind something that sends reads to a replica |
-//! | `replicas` | what doctor says about a failover |
+//! | `replicas`, `demoted` | what doctor says about a failover; servers that become replicas |
 //! | `shedlock` | `mode=shedlock` beside the real ShedLock |
 //! | `tls` | `sslmode=verify-full` |
 
 mod conflicts;
 mod connections;
+mod demoted;
 mod direct;
 mod dropped;
 mod faults;

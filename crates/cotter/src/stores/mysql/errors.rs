@@ -1,7 +1,7 @@
 //! Translating errors of the server and the driver.
 
 use super::SCHEME;
-use crate::stores::shared::net::refused;
+use crate::stores::shared::net::{read_only, refused};
 use crate::stores::shared::sql;
 use crate::{Error, ErrorKind};
 use mysql_async::{DriverError, Error as Failure, IoError, ServerError};
@@ -185,6 +185,11 @@ fn no_connection(e: Failure) -> Error {
 
 fn one_line(e: &impl Display) -> String {
     e.to_string().replace('\n', " ")
+}
+
+/// The server has become a replica, or read-only, since the connection was made. Nothing was written.
+pub(super) fn demoted() -> Error {
+    read_only(SCHEME, " any more; put the new primary, or all servers, into the URL")
 }
 
 /// The connection has ended before the answer came.

@@ -2,7 +2,7 @@
 
 use super::SCHEME;
 use super::errors::{DEADLOCK, DUPLICATE, code, unexpected};
-use super::schema::Tables;
+use super::schema::{TAKES_WRITES, Tables};
 use super::session::{Session, Written};
 use super::state::{self, Lock};
 use crate::stores::shared::lock_state::Now;
@@ -35,9 +35,10 @@ pub(super) fn text(row: &mysql_async::Row, column: usize) -> Result<String> {
 pub(super) async fn read(session: &mut Session, tables: &Tables, name: &Name) -> Result<(Row, Now)> {
     let rows = session.read(&tables.read, (name.as_str(),)).await?;
     let row = rows.first().ok_or_else(|| unexpected("no row"))?;
-    let last: Option<i64> = value(row, 2)?;
-    let found = last.map(|last| text(row, 3).map(|text| (last, text))).transpose()?;
-    let floor: Option<i64> = value(row, 1)?;
+    session.goes_on(value(row, 1)?)?;
+    let last: Option<i64> = value(row, 3)?;
+    let found = last.map(|last| text(row, 4).map(|text| (last, text))).transpose()?;
+    let floor: Option<i64> = value(row, 2)?;
     Ok((Row { floor: floor.unwrap_or(0), found }, state::now(value(row, 0)?)))
 }
 
@@ -52,8 +53,9 @@ pub(super) async fn read_many(
     let (mut by_name, mut micros) = (HashMap::new(), None);
     for row in &found {
         micros = Some(value(row, 0)?);
-        if row.as_ref(1) != Some(&Value::NULL) {
-            by_name.insert(text(row, 1)?, (value::<i64>(row, 2)?, text(row, 3)?));
+        session.goes_on(value(row, 1)?)?;
+        if row.as_ref(2) != Some(&Value::NULL) {
+            by_name.insert(text(row, 2)?, (value::<i64>(row, 3)?, text(row, 4)?));
         }
     }
     // The token of a row that is not there does not matter to those who hold nothing in it.
@@ -83,7 +85,7 @@ pub(super) async fn replace_many(
         return Ok(true);
     }
     let statement = format!(
-        "UPDATE {} SET state = CASE name {} END WHERE name IN ({}) AND ({})",
+        "UPDATE {} SET state = CASE name {} END WHERE name IN ({}) AND ({}) AND {TAKES_WRITES}",
         tables.locks,
         vec!["WHEN ? THEN ?"; count].join(" "),
         holes(count),

@@ -67,6 +67,11 @@ pub(super) fn statements(options: &Options) -> String {
 /// runs.
 pub(super) const CLOCK: &str = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))";
 
+/// Whether the server takes writes. `read_only` binds only some users: for others one that was made a replica goes on as it was,
+/// while clients that come later have gone to another. These are numbers on some servers and words on others.
+pub(super) const TAKES_WRITES: &str =
+    "CAST(@@read_only AS CHAR) IN ('0', 'OFF') AND CAST(@@innodb_read_only AS CHAR) IN ('0', 'OFF')";
+
 /// A read of what others have just written. What sends reads to replicas leaves a statement with a locking clause to the primary;
 /// rows of an inner statement are not locked by it.
 pub(super) fn on_primary(select: &str) -> String {
@@ -145,12 +150,15 @@ impl Tables {
             },
             clock: on_primary(&format!("SELECT {CLOCK} AS clock")),
             read: on_primary(&format!(
-                "SELECT {CLOCK} AS clock, f.token, l.last_token, l.state FROM (SELECT 1) AS one \
+                "SELECT {CLOCK} AS clock, {TAKES_WRITES} AS takes_writes, f.token, l.last_token, l.state FROM (SELECT 1) AS one \
                  LEFT JOIN {floor} AS f ON f.id = 1 LEFT JOIN {locks} AS l ON l.name = ?"
             )),
-            insert: format!("INSERT INTO {locks} (name, last_token, state) VALUES (?, ?, ?)"),
+            insert: format!(
+                "INSERT INTO {locks} (name, last_token, state) SELECT ?, ?, ? FROM DUAL WHERE {TAKES_WRITES}"
+            ),
             update: format!(
-                "UPDATE {locks} SET last_token = ?, state = ? WHERE name = ? AND last_token = ? AND state = ?"
+                "UPDATE {locks} SET last_token = ?, state = ? \
+                 WHERE name = ? AND last_token = ? AND state = ? AND {TAKES_WRITES}"
             ),
             unused: on_primary(&format!(
                 "SELECT name FROM {locks} WHERE state = '' AND last_token < ? LIMIT 500"
@@ -162,10 +170,10 @@ impl Tables {
             take_free: format!(
                 "UPDATE {locks} SET last_token = LAST_INSERT_ID({CLOCK}) + ?, \
                  state = CONCAT(?, '{token}', {CLOCK}, '{tokens}', ?, '{since}', {CLOCK} * 1000, '{ends}', {CLOCK} * 1000 + ?, '{end}') \
-                 WHERE name = ? AND last_token = ? AND state = '' AND {CLOCK} >= ?"
+                 WHERE name = ? AND last_token = ? AND state = '' AND {CLOCK} >= ? AND {TAKES_WRITES}"
             ),
             free: format!(
-                "UPDATE {locks} SET last_token = ?, state = '' WHERE name = ? AND last_token = ? AND state = ? AND {CLOCK} < ?"
+                "UPDATE {locks} SET last_token = ?, state = '' WHERE name = ? AND last_token = ? AND state = ? AND {CLOCK} < ? AND {TAKES_WRITES}"
             ),
             list: page_on_primary(&format!(
                 "SELECT {CLOCK} AS clock, name, last_token, state FROM {locks} \
@@ -177,25 +185,31 @@ impl Tables {
             note_store: format!(
                 "INSERT INTO {notes} (name, `key`, token, sequence, revision, value) \
                  SELECT l.name, ?, ?, ?, LAST_INSERT_ID(1), ? FROM {locks} AS l \
-                 WHERE l.name = ? AND l.last_token = ? AND l.state = ? AND {} LOCK IN SHARE MODE {}",
+                 WHERE l.name = ? AND l.last_token = ? AND l.state = ? AND {TAKES_WRITES} AND {} LOCK IN SHARE MODE {}",
                 may_replace(&notes),
                 note_update()
             ),
             note_create: format!(
-                "INSERT INTO {notes} (name, `key`, token, sequence, revision, value) VALUES (?, ?, 0, 0, 1, ?)"
+                "INSERT INTO {notes} (name, `key`, token, sequence, revision, value) \
+                 SELECT ?, ?, 0, 0, 1, ? FROM DUAL WHERE {TAKES_WRITES}"
             ),
             note_swap: format!(
                 "UPDATE {notes} SET token = 0, sequence = 0, revision = revision + 1, value = ? \
-                 WHERE name = ? AND `key` = ? AND revision = ?"
+                 WHERE name = ? AND `key` = ? AND revision = ? AND {TAKES_WRITES}"
             ),
             locks,
         }
     }
 
+    /// Whether the server takes writes.
+    pub(super) fn takes_writes() -> String {
+        on_primary(&format!("SELECT {TAKES_WRITES} AS takes_writes"))
+    }
+
     /// Reads the rows of this many names, and the server's clock.
     pub(super) fn read_many(&self, count: usize) -> String {
         on_primary(&format!(
-            "SELECT {CLOCK} AS clock, l.name, l.last_token, l.state FROM (SELECT 1) AS one \
+            "SELECT {CLOCK} AS clock, {TAKES_WRITES} AS takes_writes, l.name, l.last_token, l.state FROM (SELECT 1) AS one \
              LEFT JOIN {} AS l ON l.name IN ({})",
             self.locks,
             holes(count)

@@ -1,8 +1,9 @@
 //! The statements of a connection, as its task runs them. Nothing here may be dropped half-way: the driver would answer the next
 //! statement with what is left.
 
-use super::errors::{abandoned, explain};
+use super::errors::{abandoned, demoted, explain, unexpected};
 use super::fate::Fate;
+use super::schema::Tables;
 use crate::{Clock, Moment, Result};
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Params, Row};
@@ -76,6 +77,22 @@ impl Session {
             self.fate.wrote_nothing();
         }
         Ok(written)
+    }
+
+    /// Refuses a server that takes no writes any more, whatever it lets this user do: another one has to be looked for.
+    pub(super) fn goes_on(&self, takes_writes: bool) -> Result<()> {
+        if takes_writes {
+            return Ok(());
+        }
+        self.signs.broken.store(true, Ordering::Release);
+        Err(demoted())
+    }
+
+    /// The same for a write that has changed nothing, and may have been held back for this reason.
+    pub(super) async fn check_writes(&mut self) -> Result<()> {
+        let rows = self.read(&Tables::takes_writes(), ()).await?;
+        let takes_writes = rows.first().and_then(|row| row.get(0));
+        self.goes_on(takes_writes.ok_or_else(|| unexpected("no row"))?)
     }
 
     /// Runs a statement that may change something, and has an answer.

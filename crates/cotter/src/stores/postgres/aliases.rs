@@ -1,6 +1,6 @@
 //! What libpq, other drivers and hosted services write into the URL of a PostgreSQL server.
 
-use crate::stores::shared::net::{Meaning, is_number, is_of_a_pool, is_plain};
+use crate::stores::shared::net::{Meaning, is_number, is_of_a_pool, word};
 
 const VERIFIED: &str = "sslmode=verify-full";
 
@@ -25,7 +25,7 @@ pub(super) fn meaning(key: &str, value: &str) -> Option<Meaning> {
         ("sslcert" | "ssl-cert", _) => Called("cert"),
         ("sslkey" | "ssl-key", _) => Called("key"),
         ("connect_timeout", _) if is_number(value) => Seconds("connect_timeout"),
-        ("application_name", _) if is_plain(value) => Called("client_name"),
+        ("application_name", _) if word(key, value.to_owned()).is_ok() => Called("client_name"),
         ("application_name", _) => Nothing,
         ("target_session_attrs", "any" | "read-write" | "primary") => Nothing,
         ("target_session_attrs", _) => Instead("leads to a standby, where nothing can be locked", ""),

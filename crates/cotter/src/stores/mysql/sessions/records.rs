@@ -127,7 +127,13 @@ impl<S: Steps> Notes for Inner<S> {
         let statement = self.statements.note_store.clone();
         let stored = self.run(move |session| {
             let (statement, values) = (statement.clone(), Params::Positional(values.clone()));
-            Box::pin(async move { session.write(&statement, values).await })
+            Box::pin(async move {
+                let written = session.write(&statement, values).await?;
+                if written.rows == 0 {
+                    session.check_writes().await?;
+                }
+                Ok(written)
+            })
         });
         let written = stored.await.map_err(|e| e.with_name(name))?;
         Ok((written.rows > 0).then_some(written.id))

@@ -1,7 +1,9 @@
 //! The statements about the rows of one place.
 
 use crate::stores::mysql::options::Options;
-use crate::stores::mysql::schema::{CLOCK, may_replace, note_update, on_primary, page_on_primary};
+use crate::stores::mysql::schema::{
+    CLOCK, TAKES_WRITES, may_replace, note_update, on_primary, page_on_primary,
+};
 use std::fmt::Write;
 
 /// The statements, with the place and the names of the tables filled in.
@@ -30,10 +32,6 @@ pub(super) struct Statements {
     pub(super) note_store: String,
 }
 
-/// These are numbers on some servers and words on others.
-const TAKES_WRITES: &str =
-    "CAST(@@read_only AS CHAR) IN ('0', 'OFF') AND CAST(@@innodb_read_only AS CHAR) IN ('0', 'OFF')";
-
 impl Statements {
     pub(super) fn new(options: &Options, place: &str) -> Self {
         let session = format!("`{}_session`", options.prefix);
@@ -45,15 +43,17 @@ impl Statements {
         Self {
             place: place.to_owned(),
             get_lock: format!("SELECT GET_LOCK({of_one}, ?)"),
-            get_lock_and_look: format!("SELECT GET_LOCK({of_one}, ?), {CLOCK}, {last} FROM DUAL FOR UPDATE"),
+            get_lock_and_look: format!(
+                "SELECT GET_LOCK({of_one}, ?), {CLOCK}, {last}, {TAKES_WRITES} FROM DUAL FOR UPDATE"
+            ),
             holds: format!("SELECT IS_USED_LOCK({of_one}) <=> CONNECTION_ID() AND {TAKES_WRITES}"),
             look: format!(
-                "SELECT IS_USED_LOCK({of_one}) <=> CONNECTION_ID(), {CLOCK}, {last} FROM DUAL FOR UPDATE"
+                "SELECT IS_USED_LOCK({of_one}) <=> CONNECTION_ID(), {CLOCK}, {last}, {TAKES_WRITES} FROM DUAL FOR UPDATE"
             ),
             insert: format!("INSERT IGNORE INTO {session} (place, name) VALUES ('{place}', ?)"),
             reserve: format!(
                 "UPDATE {session} SET claim = ?, session = ?, marker = ?, number = ?, turns = ?, last_token = ?, since = ?, label = ? \
-                 WHERE place = '{place}' AND name = ? AND last_token = ?"
+                 WHERE place = '{place}' AND name = ? AND last_token = ? AND {TAKES_WRITES}"
             ),
             give_back: format!(
                 "UPDATE {session} SET last_token = number + ? - 1 \
@@ -81,7 +81,7 @@ impl Statements {
                 "INSERT INTO `{}_notes` (name, `key`, token, sequence, revision, value) \
                  SELECT ?, ?, ?, ?, LAST_INSERT_ID(1), ? FROM {session} AS s \
                  WHERE s.place = '{place}' AND s.name = ? AND s.claim = ? AND s.number <= ? AND s.evicted <> s.claim \
-                   AND {is_held} AND {} LOCK IN SHARE MODE {}",
+                   AND {is_held} AND {TAKES_WRITES} AND {} LOCK IN SHARE MODE {}",
                 options.prefix,
                 may_replace(&format!("`{}_notes`", options.prefix)),
                 note_update()

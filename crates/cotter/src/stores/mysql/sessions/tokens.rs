@@ -9,7 +9,7 @@ use super::backend::{Inner, Steps};
 use super::connection::Connection;
 use crate::backend::Claim;
 use crate::backend::tokens::reserve;
-use crate::stores::mysql::errors::unexpected;
+use crate::stores::mysql::errors::{demoted, unexpected};
 use crate::stores::mysql::live::Live;
 use crate::stores::mysql::rows::{unless_changed, value};
 use crate::stores::shared::net::Live as _;
@@ -38,8 +38,11 @@ struct Block {
 }
 
 impl Seen {
-    /// Reads the second and third column.
+    /// Reads the second column and those after it. On a server that takes no writes any more, nobody has a lock.
     pub(super) fn new(row: &Row, as_of: Moment) -> Result<Self> {
+        if !value::<bool>(row, 3)? {
+            return Err(demoted());
+        }
         let last: Option<i64> = value(row, 2)?;
         let last = last.map(|last| u64::try_from(last).map_err(|_| unexpected("a negative token")));
         Ok(Self { as_of, micros: value(row, 1)?, last: last.transpose()? })
@@ -109,7 +112,11 @@ impl<S: Steps> Inner<S> {
         ];
         let written = live.run(move |own| {
             Box::pin(async move {
-                unless_changed(own.write(&reserve, Params::Positional(values)).await).map(|w| w.rows > 0)
+                let written = unless_changed(own.write(&reserve, Params::Positional(values)).await)?;
+                if written.rows == 0 {
+                    own.check_writes().await?;
+                }
+                Ok(written.rows > 0)
             })
         });
         or_look_again(&live, written.await, false)

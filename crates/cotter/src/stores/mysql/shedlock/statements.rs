@@ -4,7 +4,7 @@
 //! the time of every other change.
 
 use crate::stores::mysql::options::Options;
-use crate::stores::mysql::schema::{CLOCK, on_primary, page_on_primary};
+use crate::stores::mysql::schema::{CLOCK, TAKES_WRITES, on_primary, page_on_primary};
 use crate::stores::shared::sql::shedlock::STEP;
 use std::time::Duration;
 
@@ -70,19 +70,20 @@ impl Statements {
         Self {
             acquire: format!(
                 "INSERT INTO {t} (name, lock_until, locked_at, locked_by) \
-                 VALUES (?, {later}, {NOW}, CONCAT(?, ' ', LAST_INSERT_ID({CLOCK}))) \
+                 SELECT ?, {later}, {NOW}, CONCAT(?, ' ', LAST_INSERT_ID({CLOCK})) FROM DUAL WHERE {TAKES_WRITES} \
                  ON DUPLICATE KEY UPDATE \
                  locked_by = IF({is_free}, CONCAT(?, ' ', {token}), locked_by), \
                  locked_at = IF({is_free}, {NOW}, locked_at), \
                  lock_until = IF({is_free}, {later}, lock_until)"
             ),
             look: on_primary(&format!(
-                "SELECT locked_by, {left} AS remaining FROM {t} WHERE name = ? AND lock_until > {NOW}"
+                "SELECT {TAKES_WRITES} AS takes_writes, locked_by, {left} AS remaining FROM (SELECT 1) AS one \
+                 LEFT JOIN {t} ON name = ? AND lock_until > {NOW}"
             )),
             release: format!(
                 "UPDATE {t} SET lock_until = IF(?, {at_once}, {later}), \
                  locked_by = LEFT(CONCAT('released ', locked_by), 255) \
-                 WHERE name = ? AND lock_until > {NOW} AND (locked_by LIKE ? OR locked_by LIKE ?)"
+                 WHERE name = ? AND lock_until > {NOW} AND (locked_by LIKE ? OR locked_by LIKE ?) AND {TAKES_WRITES}"
             ),
             is_evicted: on_primary(&format!("SELECT 1 FROM {t} WHERE name = ? AND locked_by LIKE ?")),
             named: on_primary(&format!("SELECT {listed} FROM {t} WHERE name = ?")),
@@ -93,7 +94,7 @@ impl Statements {
             evict: format!(
                 "UPDATE {t} SET lock_until = IF(?, {at_once}, lock_until), \
                  locked_by = IF(locked_by LIKE 'evicted %', locked_by, LEFT(CONCAT('evicted ', locked_by), 255)) \
-                 WHERE name = ? AND locked_by = ? AND lock_until > {NOW}"
+                 WHERE name = ? AND locked_by = ? AND lock_until > {NOW} AND {TAKES_WRITES}"
             ),
             diagnose: on_primary(&format!(
                 "SELECT @@session.time_zone AS ours, @@global.time_zone AS theirs, DATA_TYPE \
@@ -112,7 +113,7 @@ impl Statements {
         let later = format!("TIMESTAMPADD(MICROSECOND, LAST_INSERT_ID({CLOCK}) + ?, {EPOCH})");
         format!(
             "UPDATE {t} SET lock_until = GREATEST(lock_until, {later}) \
-             WHERE name IN ({holes}) AND SUBSTRING_INDEX(locked_by, ' ', 1) IN ({holes}) AND lock_until > {NOW}"
+             WHERE name IN ({holes}) AND SUBSTRING_INDEX(locked_by, ' ', 1) IN ({holes}) AND lock_until > {NOW} AND {TAKES_WRITES}"
         )
     }
 

@@ -81,7 +81,10 @@ pub(super) async fn look(
     name: &Name,
 ) -> Result<Option<(String, Duration)>> {
     let rows = session.read(&statements.look, (name.as_str(),)).await?;
-    rows.first().map(|row| Ok((text(row, 0)?, duration(value(row, 1)?)))).transpose()
+    let row = rows.first().ok_or_else(|| unexpected("no row"))?;
+    session.goes_on(value(row, 0)?)?;
+    let remaining: Option<i64> = value(row, 2)?;
+    remaining.map(|remaining| Ok((text(row, 1)?, duration(remaining)))).transpose()
 }
 
 /// Extends claims by one statement, and looks by another one which of them were extended.
@@ -98,7 +101,11 @@ pub(super) async fn extend(
     values.extend(claims.iter().map(|claim| Value::from(mark(claim))));
     let as_of = session.now();
     // The clock by which they were extended, if any was.
-    let began = write(session, &statements.extend(count), &first.name, values).await?.id as i64;
+    let written = write(session, &statements.extend(count), &first.name, values).await?;
+    if written.rows == 0 {
+        session.check_writes().await?;
+    }
+    let began = written.id as i64;
     let mut ends = HashMap::new();
     for row in session.read(&statements.holders(count), Params::Positional(names)).await? {
         let locked_by = text(&row, 0)?;
@@ -155,6 +162,7 @@ pub(super) async fn release(
     if write(session, &statements.release, &claim.name, values).await?.rows > 0 {
         return Ok(Release::Freed);
     }
+    session.check_writes().await?;
     let rows = session.read(&statements.is_evicted, (name, evicted)).await?;
     Ok(if rows.is_empty() { Release::NotHeld } else { Release::Evicted })
 }

@@ -104,6 +104,6 @@ pub(crate) use url::readable;
 #[cfg(feature = "redis")]
 pub(crate) use url::{ENCODE, check_end_of_password};
 #[cfg(any(feature = "postgres", feature = "mysql"))]
-pub(crate) use url::{Meaning, in_our_words, is_local, is_number, is_of_a_pool, is_plain};
+pub(crate) use url::{Meaning, in_our_words, is_local, is_number, is_of_a_pool};
 #[cfg(feature = "server")]
 pub(crate) use url::{Url, split};

@@ -7,7 +7,7 @@ use super::decode;
 use crate::Result;
 use crate::error::config;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
-pub(crate) use aliases::{Meaning, in_our_words, is_number, is_of_a_pool, is_plain};
+pub(crate) use aliases::{Meaning, in_our_words, is_number, is_of_a_pool};
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 use std::net::IpAddr;
 

@@ -1,7 +1,7 @@
 //! What other programs write into the URL of the same server: their names for our options, options of theirs that change
 //! nothing for a lock, and those that cannot be followed.
 
-use super::super::options::{pairs, word};
+use super::super::options::pairs;
 use crate::error::config;
 use crate::{Error, Result};
 use std::borrow::Cow;
@@ -81,11 +81,6 @@ fn masked(address: &str) -> String {
 /// Whether a value is a number of seconds, without a unit.
 pub(crate) fn is_number(value: &str) -> bool {
     !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit())
-}
-
-/// Whether a value can be the name of a client.
-pub(crate) fn is_plain(value: &str) -> bool {
-    word("", value.to_owned()).is_ok()
 }
 
 /// Options of drivers and pools that change nothing for a lock, whatever the database.
