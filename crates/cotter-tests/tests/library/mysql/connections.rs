@@ -3,7 +3,7 @@
 use super::setup::{client, server};
 use crate::steps::many_take_turns;
 use cotter::Client;
-use cotter_testkit::servers::Mariadb;
+use cotter_testkit::servers::{Database, Mariadb};
 use cotter_testkit::timing::FAR;
 use std::time::Duration;
 
@@ -54,5 +54,28 @@ async fn one_connection_is_enough() {
     }
     for task in tasks {
         tokio::time::timeout(Duration::from_secs(30), task).await.expect("no deadlock").unwrap();
+    }
+}
+
+/// The server closes connections that were idle for `wait_timeout`, and so does much of what may stand in between.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn a_connection_that_was_closed_while_idle_costs_no_error() {
+    let server = server();
+    server.migrate_all();
+    for mode in ["lease", "shedlock"] {
+        let one = client(&server.url(&format!("mode={mode}")), Duration::from_secs(30)).await;
+        let closed_while_idle = async || {
+            tokio::time::sleep(Duration::from_millis(1200)).await;
+            assert!(server.end_sessions() >= 1, "{mode}: one is kept");
+            super::setup::eventually("they have gone", || server.sessions() == 0).await;
+        };
+        one.mutex("a").lock().await.unwrap().finish().await.unwrap();
+        closed_while_idle().await;
+        let guard = one.mutex("a").try_lock().await.unwrap_or_else(|e| panic!("{mode}: {e}"));
+        let guard = guard.expect("it is free");
+        closed_while_idle().await;
+        guard.finish().await.unwrap_or_else(|e| panic!("{mode}: {e}"));
+        one.close(FAR).await.unwrap();
     }
 }

@@ -122,14 +122,27 @@ impl Live {
     }
 }
 
+/// After a pause of this length, the server is asked whether it has closed the connection: nobody reads it between two jobs, and a
+/// statement that changes something would have no known outcome.
+const PAUSE: Duration = Duration::from_millis(500);
+
 /// Runs jobs until nobody can send any more, or the connection is broken.
 async fn work(mut session: Session, mut jobs: mpsc::UnboundedReceiver<Job>, stop: Arc<Notify>) {
+    let mut used = session.now();
     while let Some(job) = jobs.recv().await {
+        let was_idle = session.now().since(used) >= PAUSE;
+        let running = async {
+            // A job that was not begun is begun on another connection.
+            if !was_idle || session.is_there().await {
+                job(&mut session).await;
+            }
+        };
         tokio::select! {
             biased;
-            () = job(&mut session) => {}
+            () = running => {}
             () = stop.notified() => break,
         }
+        used = session.now();
         if session.is_broken() {
             break;
         }

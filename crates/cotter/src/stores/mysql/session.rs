@@ -55,6 +55,15 @@ impl Session {
         self.signs.broken.load(Ordering::Acquire)
     }
 
+    /// Whether the server still has this connection.
+    pub(super) async fn is_there(&mut self) -> bool {
+        let is_there = self.conn.ping().await.is_ok();
+        if !is_there {
+            self.signs.broken.store(true, Ordering::Release);
+        }
+        is_there
+    }
+
     /// Runs a statement that changes nothing. Where it fails, nothing was changed.
     pub(super) async fn read(&mut self, statement: &str, values: impl Into<Params>) -> Result<Vec<Row>> {
         if self.fate.is_abandoned() {
