@@ -104,3 +104,24 @@ fn a_full_disk_is_said_at_once() {
     assert!(!output.stdout.contains("ran") && !output.stdout.contains("doctor=0"), "{output:?}");
     began.at_most(Duration::from_secs(10), "a full disk is said");
 }
+
+/// In containers of one image, hosts may have the same name and shells the same numbers; each of them is a party of its own. The
+/// first process has no caller that would be the same the next time.
+#[test]
+#[ignore = "needs unprivileged namespaces"]
+fn parties_of_a_latch_are_told_apart_in_containers() {
+    let env = TestEnv::new();
+    env.run(["latch", "l", "create", "3"]).code(0);
+    let refused = in_a_container(&env, "exec \"$0\" latch l count-down").code(64);
+    refused.one_line(&["its parent is process 0 or 1", "--id"]);
+    let script = "\"$0\" latch l count-down; echo again; \"$0\" latch l count-down";
+    let shell = format!("sh -c '{script}' \"$0\"; exit $?");
+    for left in [2, 1] {
+        let counted = in_a_container(&env, &shell).code(0);
+        assert_eq!(
+            counted.stdout,
+            format!("{left} left\nagain\n{left} left\n"),
+            "a shell counts once: {counted:?}"
+        );
+    }
+}
