@@ -160,6 +160,13 @@ impl Error {
         self
     }
 
+    /// Adds to the message.
+    #[cfg(any(feature = "redis", feature = "etcd", feature = "postgres", feature = "mysql"))]
+    pub(crate) fn with_remark(mut self, remark: &str) -> Self {
+        self.0.message = format!("{}; {remark}", self.0.message);
+        self
+    }
+
     /// Takes that mark back, for a request that does no harm if it was carried out.
     #[cfg(any(feature = "mysql", feature = "postgres"))]
     pub(crate) fn with_outcome_known(mut self) -> Self {

@@ -6,7 +6,7 @@ use super::messages::Acl;
 use crate::Result;
 use crate::error::config;
 use crate::stores::shared::net::{
-    Certificates, Url, decode, duration, pairs, read_password, readable, split, word, yes_or_no,
+    Certificates, Url, decode, duration, pairs, read_first_password, readable, split, word, yes_or_no,
 };
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ pub(super) fn parse(url: &str) -> Result<(Ensemble, Options)> {
             "recipe" => recipe = Some(value),
             "tls" => tls = Some(yes_or_no(key, &value)?),
             "ca" | "cert" | "key" => certificates.read(key, &value)?,
-            "password_file" => ensemble.password = Some(read_password(&value)?),
+            "password_file" => ensemble.password = Some(read_first_password(&value)?),
             _ => options.set(key, value)?,
         }
     }

@@ -79,7 +79,7 @@ pub(crate) use options::clamp;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use options::connections;
 #[cfg(feature = "zookeeper")]
-pub(crate) use options::read_password;
+pub(crate) use options::read_first_password;
 #[cfg(feature = "server")]
 pub(crate) use options::word;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]

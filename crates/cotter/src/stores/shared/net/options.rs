@@ -66,10 +66,24 @@ pub(crate) fn read(key: &str, path: &str) -> Result<Vec<u8>> {
         .map_err(|e| config(format!("cannot read {path:?}, the file of {key}=: {e}")).with_source(e))
 }
 
+/// The password in the file of `password_file=`, for the first time: without one, nothing would say why the server refuses.
+#[cfg(feature = "server")]
+pub(crate) fn read_first_password(path: &str) -> Result<String> {
+    let password = read_password(path)?;
+    if password.is_empty() {
+        return Err(config(format!("the file of password_file=, {path:?}, is empty")));
+    }
+    Ok(password)
+}
+
 /// The password in the file of `password_file=`.
 #[cfg(feature = "server")]
-pub(crate) fn read_password(path: &str) -> Result<String> {
+pub(super) fn read_password(path: &str) -> Result<String> {
     let bytes = read("password_file", path)?;
+    if bytes.starts_with(b"\xef\xbb\xbf") {
+        let why = "begins with a byte-order mark, which would be part of the password: save it as UTF-8 without one";
+        return Err(config(format!("the file of password_file=, {path:?}, {why}")));
+    }
     let text = String::from_utf8(bytes).map_err(|_| config("the file of password_file= is not UTF-8"))?;
     Ok(text.trim_end_matches(['\r', '\n']).to_owned())
 }

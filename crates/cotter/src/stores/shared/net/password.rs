@@ -1,7 +1,7 @@
 //! The password of a store, and the file that contains it.
 
 use super::blocking::in_thread;
-use super::options::read_password;
+use super::options::{read_first_password, read_password};
 use crate::sync::lock;
 use crate::{ErrorKind, Result};
 use std::path::Path;
@@ -29,7 +29,7 @@ impl Password {
     pub(crate) fn in_file(path: &str) -> Result<Self> {
         // A pipe has nothing more to say.
         let is_file = Path::new(path).metadata().is_ok_and(|found| found.is_file());
-        Ok(Self::new(read_password(path)?, is_file.then(|| path.to_owned())))
+        Ok(Self::new(read_first_password(path)?, is_file.then(|| path.to_owned())))
     }
 
     fn new(password: String, file: Option<String>) -> Self {
@@ -69,8 +69,12 @@ impl Password {
             self.0.was_accepted.store(true, Ordering::Relaxed);
         }
         let may_change = self.0.file.is_some() && self.0.was_accepted.load(Ordering::Relaxed);
+        let has_blank = self.0.file.is_some() && self.last().ends_with(char::is_whitespace);
         connected.map_err(|e| match e.kind() {
             ErrorKind::Denied if may_change => e.with_retryable(true),
+            ErrorKind::Denied if has_blank => {
+                e.with_remark("the password in the file of password_file= ends with a blank")
+            }
             _ => e,
         })
     }
@@ -99,6 +103,26 @@ mod tests {
         assert_eq!(password.current().await, "new");
         std::fs::remove_file(&path).unwrap();
         assert_eq!(password.current().await, "new", "it is being replaced");
+    }
+
+    #[test]
+    fn what_an_editor_may_add_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("password");
+        let of = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            Password::in_file(path.to_str().unwrap())
+        };
+        for (text, part) in [("", "is empty"), ("\n", "is empty"), ("\u{feff}secret\n", "byte-order mark")] {
+            let error = of(text).map(drop).unwrap_err().to_string();
+            assert!(
+                error.contains(part) && error.contains("password\"") && !error.contains("secret"),
+                "{error}"
+            );
+        }
+        let told = |text: &str| of(text).unwrap().judge_own(refused()).unwrap_err().to_string();
+        assert!(told("secret \n").contains("ends with a blank"));
+        assert!(!told("secret\n").contains("blank"));
     }
 
     #[test]
