@@ -92,9 +92,14 @@ fn by_code(code: &str, message: &str) -> Error {
             Error::new(ErrorKind::InvalidInput, message.to_owned())
         }
         ("53300", _) => {
+            let limit = match message {
+                of if of.contains("for role") => "the CONNECTION LIMIT of the role",
+                of if of.contains("for database") => "the CONNECTION LIMIT of the database",
+                _ => "max_connections",
+            };
             let why = format!(
-                "too many sessions: {message}; in mode=row and mode=advisory each lock that is held or \
-                 waited for uses one; raise max_connections"
+                "too many sessions: {message}; raise {limit}, or lower connections= (in mode=row and mode=advisory, each lock \
+                 that is held or waited for has a session as well)"
             );
             Error::new(ErrorKind::Unavailable, why)
         }
@@ -190,6 +195,18 @@ mod tests {
             assert!(error.to_string().contains(message), "{error}");
         }
         assert_eq!(by_code("XX000", "Tenant or user not found").kind(), ErrorKind::Protocol);
+    }
+
+    #[test]
+    fn the_limit_that_was_reached_is_named() {
+        for (message, limit) in [
+            ("sorry, too many clients already", "raise max_connections,"),
+            ("too many connections for role \"app\"", "raise the CONNECTION LIMIT of the role,"),
+            ("too many connections for database \"d\"", "raise the CONNECTION LIMIT of the database,"),
+        ] {
+            let error = by_code("53300", message).to_string();
+            assert!(error.contains(limit), "{error}");
+        }
     }
 
     #[test]
