@@ -51,6 +51,16 @@ impl Address {
         Ok(Self { path, ..Self::default() })
     }
 
+    /// Refuses a user who cannot log in. What is taken for one may be the password, and is not repeated.
+    pub(super) fn check_login(&self) -> Result<()> {
+        match self.user.is_some() && self.password.is_none() {
+            true => Err(config(
+                "the URL has a user and no password; a password without a user is written with a colon in front, :PASSWORD@HOST",
+            )),
+            false => Ok(()),
+        }
+    }
+
     /// The endpoint and the credentials. Nothing is sent.
     pub(super) fn server(&self, certificates: &Certificates) -> Result<Server> {
         let endpoint = match &self.host {

@@ -9,6 +9,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `options`, `address`, `settings` | the options and the address in a URL; setting options in code |
+//! | `aliases` | what other clients write into the URL of such a server |
 //! | `socket` | the socket to the server |
 //! | `connector`, `live`, `connection` | opening a connection; one connection; single commands over it |
 //! | `identity` | which server an address leads to, where one name has several |
@@ -32,6 +33,7 @@ mod acquire;
 mod address;
 mod admin;
 mod adopt;
+mod aliases;
 mod backend;
 mod batch;
 mod connection;

@@ -1,10 +1,11 @@
 //! The options of a store, and their defaults.
 
 use super::address::{Address, database};
+use super::aliases::meaning;
 use super::socket::Server;
 use crate::Result;
 use crate::error::config;
-use crate::stores::shared::net::{Certificates, Password, duration, pairs, split, word};
+use crate::stores::shared::net::{Certificates, Password, duration, in_our_words, pairs, split, word};
 use std::time::Duration;
 
 /// The protocol of a store; the option `mode=` of its URL.
@@ -72,15 +73,16 @@ impl Options {
 /// Parses a URL, and reads the files that it names.
 pub(super) fn parse(url: &str) -> Result<(Server, Options)> {
     let (scheme, rest, query) = split(url)?;
+    let query = in_our_words(url, query, meaning)?;
     let mut address = Address::parse(scheme, rest)?;
     let mut certificates = Certificates::default();
     let mut options = Options::new(String::new());
-    for pair in pairs(query) {
+    for pair in pairs(&query) {
         let (key, value) = pair?;
         match key {
             "ca" | "cert" | "key" => certificates.read(key, &value)?,
             "password_file" => address.password = Some(Password::in_file(&value)?),
-            "db" if scheme == "unix" => address.db = database(&value)?,
+            "db" => address.db = database(&value)?,
             _ => options.set(key, value, scheme)?,
         }
     }
@@ -90,6 +92,7 @@ pub(super) fn parse(url: &str) -> Result<(Server, Options)> {
     if !address.tls && !certificates.is_empty() {
         return Err(config("ca=, cert= and key= need a URL that begins with rediss:"));
     }
+    address.check_login()?;
     options.instance = address.instance();
     Ok((address.server(&certificates)?, options))
 }

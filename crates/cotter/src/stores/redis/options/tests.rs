@@ -17,6 +17,23 @@ fn addresses() {
     assert_eq!((server.login.username(), server.login.password()), (Some("u@x"), Some("p:@")));
 }
 
+/// As hosted services and the configurations of other clients have them.
+#[test]
+fn urls_that_people_have() {
+    for (url, at) in [
+        ("rediss://default:secret@eu1-x.upstash.io:6379", "eu1-x.upstash.io:6379"),
+        (
+            "rediss://:secret@ec2-1.compute.amazonaws.com:7469?ssl_cert_reqs=required",
+            "ec2-1.compute.amazonaws.com:7469",
+        ),
+        ("redis://default:secret@redis.railway.internal:6379?family=0", "redis.railway.internal:6379"),
+        ("rediss://:secret@n.redis.cache.windows.net:6380/0?protocol=3", "n.redis.cache.windows.net:6380"),
+        ("redis://h?db=2&decode_responses=True&max_connections=10", "h:6379/2"),
+    ] {
+        assert_eq!(instance(url), at);
+    }
+}
+
 #[test]
 fn options() {
     let (_, options) = parse("redis://h?mode=plain&retry=5ms&timeout=3s&request_id=me%2F1").expect("good");
@@ -30,6 +47,9 @@ fn what_is_wrong_is_named_and_no_password_repeated() {
         ("redis:h", "//"),
         ("redis://u:canary@h,i", "more than one"),
         ("redis://:canary@", "host"),
+        ("redis://canary@h", ":PASSWORD@HOST"),
+        ("rediss://u:canary@h?ssl_cert_reqs=none", "write rediss://u:***@h"),
+        ("redis://u:canary@h?ssl=true&db=1", "write redis://u:***@h?db=1"),
         ("redis://u:canary@h:port", "port"),
         ("redis://u:canary%zz@h", "password"),
         ("redis://u:canary@h/zero", "database"),

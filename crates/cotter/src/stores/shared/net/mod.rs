@@ -103,7 +103,9 @@ pub(crate) use tls::verifies;
 pub(crate) use url::readable;
 #[cfg(feature = "redis")]
 pub(crate) use url::{ENCODE, check_end_of_password};
-#[cfg(any(feature = "postgres", feature = "mysql"))]
-pub(crate) use url::{Meaning, in_our_words, is_local, is_number, is_of_a_pool};
+#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
+pub(crate) use url::{Meaning, in_our_words, is_of_a_pool};
 #[cfg(feature = "server")]
 pub(crate) use url::{Url, split};
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(crate) use url::{is_local, is_number};

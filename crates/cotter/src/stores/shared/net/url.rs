@@ -1,13 +1,15 @@
 //! The parts of a URL before its query.
 
-#[cfg(any(feature = "postgres", feature = "mysql"))]
+#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 mod aliases;
 
 use super::decode;
 use crate::Result;
 use crate::error::config;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
-pub(crate) use aliases::{Meaning, in_our_words, is_number, is_of_a_pool};
+pub(crate) use aliases::is_number;
+#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
+pub(crate) use aliases::{Meaning, in_our_words, is_of_a_pool};
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 use std::net::IpAddr;
 

@@ -12,8 +12,10 @@ pub(crate) enum Meaning {
     /// This option of ours, with the same value.
     Called(&'static str),
     /// This pair of ours.
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
     Pair(&'static str),
     /// This option of ours, whose value is a number of seconds there.
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
     Seconds(&'static str),
     /// Nothing that a lock depends on.
     Nothing,
@@ -42,7 +44,9 @@ pub(crate) fn in_our_words<'a>(url: &'a str, query: &'a str, meanings: Meanings)
         is_changed = true;
         match meaning {
             Meaning::Called(name) => ours.push(format!("{name}={raw_value}")),
+            #[cfg(any(feature = "postgres", feature = "mysql"))]
             Meaning::Seconds(name) => ours.push(format!("{name}={raw_value}s")),
+            #[cfg(any(feature = "postgres", feature = "mysql"))]
             Meaning::Pair(pair) => ours.push(pair.to_owned()),
             Meaning::Nothing => {}
             Meaning::Instead(why, instead) => {
@@ -78,6 +82,7 @@ fn masked(address: &str) -> String {
     }
 }
 
+#[cfg(any(feature = "postgres", feature = "mysql"))]
 /// Whether a value is a number of seconds, without a unit.
 pub(crate) fn is_number(value: &str) -> bool {
     !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit())
@@ -104,7 +109,7 @@ pub(crate) fn is_of_a_pool(key: &str) -> bool {
     )
 }
 
-#[cfg(test)]
+#[cfg(all(test, any(feature = "postgres", feature = "mysql")))]
 mod tests {
     use super::{Meaning, in_our_words};
 
