@@ -54,6 +54,11 @@ impl Cron {
         }
     }
 
+    /// What may not be meant.
+    pub(crate) fn doubt(&self) -> Option<String> {
+        Expression::doubt(&self.expression)
+    }
+
     fn question(&self, json: bool) -> Result<Question, String> {
         if json && self.explain {
             return Err("--explain and --json cannot be combined; leave one of them out".into());

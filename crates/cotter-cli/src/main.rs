@@ -80,6 +80,7 @@ fn dispatch(cli: &Cli, console: &Console) -> Result<Exit, Failure> {
         Command::Completions(args) => return generate::completions(args, console),
         Command::Man(args) => return generate::man(args, console),
         Command::Cron(args) => {
+            args.doubt().iter().for_each(|doubt| console.warning(doubt));
             return Ok(args.run(cli.global.json, &mut console.out(), &mut console.err())?);
         }
         _ => {}

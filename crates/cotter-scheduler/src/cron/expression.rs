@@ -7,7 +7,7 @@ use std::str::FromStr;
 use super::compile::Compiled;
 use super::item::Items;
 use super::iter::{After, Before};
-use super::{CronError, UnixTime, Zone, describe, parse};
+use super::{CronError, UnixTime, Zone, crontab, describe, parse};
 
 /// A cron expression in the Quartz dialect.
 ///
@@ -96,6 +96,19 @@ impl Cron {
     /// Returns all instants strictly before `before`, latest first.
     pub fn before<'a>(&'a self, before: UnixTime, zone: &'a Zone) -> Before<'a> {
         Before { cron: self, zone, at: Some(before) }
+    }
+
+    /// Returns what numbers of days of the week mean, if an expression has any: Sunday is 1 here, as in Quartz, and 0 or 7 in a
+    /// crontab. `None` for an expression that is read the same way everywhere. For those who move a crontab.
+    ///
+    /// ```
+    /// use cotter_scheduler::Cron;
+    ///
+    /// assert!(Cron::doubt("0 0 9 * * 1-5").unwrap().contains("SUN-THU here"));
+    /// assert!(Cron::doubt("0 0 9 ? * MON-FRI").is_none());
+    /// ```
+    pub fn doubt(expression: &str) -> Option<String> {
+        crontab::numbers(expression)
     }
 
     /// Returns the expression in plain English.

@@ -21,9 +21,13 @@ pub(crate) fn empty() -> Mistake {
     mistake("the expression is empty", format!("{SHAPE}, for example `0 0 12 * * ?`"))
 }
 
-pub(crate) fn too_few(found: usize, missing: Field) -> Mistake {
-    let hint = match found {
-        5 => "a five-field crontab line needs the seconds in front (`0 …`), and Sunday is 1 here".to_owned(),
+/// `translated`: the same in this dialect, if it is a line of a crontab.
+pub(crate) fn too_few(found: usize, missing: Field, translated: Option<&str>) -> Mistake {
+    let hint = match (found, translated) {
+        (_, Some(ours)) => format!("this line of a crontab is `{ours}` here"),
+        (5, None) => {
+            "a five-field crontab line needs the seconds in front (`0 …`), and Sunday is 1 here".to_owned()
+        }
         _ => SHAPE.to_owned(),
     };
     mistake(format!("the {missing} field is missing: found {found} of at least 6 fields"), hint)

@@ -2,7 +2,7 @@
 
 use super::cursor::{Cursor, Fault};
 use super::field::Field;
-use super::mistake;
+use super::{crontab, mistake};
 
 /// The fields in order, six or seven of them.
 pub(super) fn split(chars: &[char]) -> Result<Vec<Cursor<'_>>, Fault> {
@@ -25,6 +25,12 @@ fn words(chars: &[char]) -> Vec<(usize, &[char])> {
     words
 }
 
+fn of_crontab(words: &[(usize, &[char])]) -> Option<String> {
+    let fields: Vec<String> = words.iter().map(|(_, word)| word.iter().collect()).collect();
+    let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+    fields.try_into().ok().and_then(crontab::translated)
+}
+
 fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t')
 }
@@ -41,7 +47,9 @@ fn check(chars: &[char], words: &[(usize, &[char])]) -> Result<(), Fault> {
         found @ ..6 => {
             let missing = Field::ALL[found];
             let end = chars.len() - chars.iter().rev().take_while(|c| is_blank(**c)).count();
-            Err(Fault { field: Some(missing), at: end, mistake: mistake::too_few(found, missing) })
+            let translated = of_crontab(words);
+            let mistake = mistake::too_few(found, missing, translated.as_deref());
+            Err(Fault { field: Some(missing), at: end, mistake })
         }
         6 | 7 => Ok(()),
         _ => whole(words[7].0, mistake::too_many()),

@@ -2,7 +2,7 @@
 
 use super::job::Spec;
 use cotter_console::clean;
-use cotter_scheduler::{Misfire, UnixTime};
+use cotter_scheduler::{Cron, Misfire, UnixTime};
 use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
@@ -18,6 +18,7 @@ impl Spec {
     pub(in crate::schedule) fn doubts(&self, now: UnixTime) -> Vec<String> {
         let all = [
             self.never_runs(now),
+            self.cron.as_deref().and_then(Cron::doubt).map(|doubt| format!("`cron`: {doubt}")),
             self.no_program(),
             self.no_directory(),
             self.forgets_before_late(),

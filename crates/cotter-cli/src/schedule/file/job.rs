@@ -58,7 +58,9 @@ const MAX_TTL: Duration = Duration::from_secs(366 * 24 * 3600);
 pub(crate) struct Spec {
     pub(crate) name: String,
     pub(crate) trigger: Trigger,
-    /// The time zone of the cron expression.
+    /// The cron expression as it is written.
+    pub(super) cron: Option<String>,
+    /// Its time zone.
     pub(crate) zone: Zone,
     pub(crate) enabled: bool,
     /// The grace period of the command.
@@ -108,6 +110,8 @@ impl Spec {
         section.check_keys(&[TRIGGERS, COMMANDS, SHARED].concat(), mistakes);
         let zone = section.get("timezone", mistakes, value::zone).unwrap_or_else(Zone::utc);
         let trigger = trigger(section, &zone, mistakes).map(|trigger| restricted(trigger, section, mistakes));
+        let is_cron = trigger.is_some() && section.has("cron");
+        let cron = is_cron.then(|| section.get("cron", mistakes, value::text)).flatten();
         let words = words(section, mistakes);
         let mut settings = Settings::read(section, mistakes);
         settings.reject_invalid(section, mistakes);
@@ -132,6 +136,7 @@ impl Spec {
         Some(Self {
             name,
             trigger,
+            cron,
             zone,
             enabled,
             grace,

@@ -17,6 +17,7 @@ fn what_is_probably_a_mistake_is_a_warning() {
                 [job.short]\nfixed_rate = \"1h\"\nshell = \"x\"\nmisfire_window = \"5s\"\n\
                 [job.shaky]\nfixed_rate = \"5s\"\nshell = \"x\"\njitter = \"6s\"\n\
                 [job.steady]\nfixed_rate = \"5s\"\nshell = \"x\"\njitter = \"5s\"\n\
+                [job.sunday]\ncron = \"0 0 9 * * 1-5\"\nshell = \"x\"\n\
                 [job.twice]\ncron = \"0 0,20 3 * * ?\"\nshell = \"x\"\njitter = \"30m\"\n\
                 [job.wait]\nfixed_delay = \"5s\"\nshell = \"x\"\njitter = \"6s\"\n";
     let path = env.jobs(text);
@@ -29,17 +30,33 @@ fn what_is_probably_a_mistake_is_a_warning() {
         "job \"past\": once at 2020-01-01T00:00:00Z will never run again",
         "job \"shaky\": `jitter` of 6s is longer than the time between two slots, 5s",
         "job \"short\": `misfire_window` of 5s is shorter than `late_within` of 60s, which has no effect",
+        "job \"sunday\": `cron`: the day of the week `1-5` is SUN-THU here, as in Quartz, and MON-FRI in a crontab; write names",
         "job \"twice\": `jitter` of 1800s is longer than the time between two slots, 1200s",
     ];
     assert_eq!(lines, wanted.map(|text| format!("cotter: {text}")), "{output:?}");
     let json = env.run(["--json", "schedule", path.to_str().unwrap(), "--validate"]).code(0).json();
-    assert_eq!(json[0]["warnings"].as_array().unwrap().len(), 7);
+    assert_eq!(json[0]["warnings"].as_array().unwrap().len(), 8);
     let path = env
         .jobs("url = \"redi://x\"\n[job.a]\nfixed_rate = \"1h\"\nshell = \"x\"\nmax_retry_delay = \"5s\"\n");
     let output = env.run(["schedule", path.to_str().unwrap(), "--validate"]).code(78);
     assert!(output.stderr.contains("line 2: `url`: configuration: unknown scheme \"redi\""), "{output:?}");
     assert!(output.stderr.contains("line 6: job \"a\": `max_retry_delay` is shorter"), "{output:?}");
     assert_eq!(output.stderr.lines().count(), 2, "each is told once: {output:?}");
+}
+
+/// Numbers of days are a crontab's as often as not.
+#[test]
+fn numbers_of_days_are_doubted_wherever_they_are_read() {
+    let env = TestEnv::new();
+    let doubted = env.run(["cron", "0 0 9 * * 1-5"]).code(0);
+    assert!(
+        doubted.stderr.contains("`1-5` is SUN-THU here") && doubted.stdout.lines().count() == 5,
+        "{doubted:?}"
+    );
+    env.run(["--quiet", "cron", "0 0 9 * * 1-5"]).code(0).silent();
+    env.run(["cron", "0 0 9 ? * SUN-THU"]).code(0).silent();
+    let refused = env.run(["cron", "0 9 * * 1-5"]).code(64);
+    assert!(refused.stderr.contains("this line of a crontab is `0 0 9 ? * MON-FRI` here"), "{refused:?}");
 }
 
 #[test]
