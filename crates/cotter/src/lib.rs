@@ -42,8 +42,8 @@
 //!   [fencing token](FencingToken) to the resource and let it reject stale holders ([`Fence`]).
 //! - All contenders are tasks of one process: use `tokio::sync::Mutex`.
 //!
-//! The guarantees of each store, and the assumptions behind them, are in [guarantees.md]; URLs and their options in
-//! [stores.md].
+//! What every store guarantees is in [guarantees.md]. Each store has a page, listed in [stores.md]: its options, what it promises
+//! and under which assumptions, and its limits.
 //!
 //! # Runtimes and threads
 //! Every operation is an [`Op`]: a future that any executor can poll, and that a thread without a runtime can

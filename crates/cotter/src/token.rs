@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// A number that increases with every grant of a name, so that a resource can reject a stale holder.
 ///
 /// Two grants of one name never carry the same token, and a later grant carries a larger one, as long as the store's
-/// token source does not go backwards ([guarantees.md] says when that could happen).
+/// token source does not go backwards (the page of the store in [stores.md] says when that could happen).
 ///
 /// Among readers, and among holders of permits, a grant may be older than the call that it serves: a grant that arrives
 /// for a task that has given up goes to the next task of the process that wants the same. The tokens of two readers
@@ -41,7 +41,7 @@ use std::str::FromStr;
 /// that already have the values of the update, unless the connection sets `CLIENT_FOUND_ROWS`: there, a holder that repeats a
 /// write may get 0 rows as well.
 ///
-/// [guarantees.md]: https://github.com/cotter-rs/cotter/blob/main/docs/guarantees.md
+/// [stores.md]: https://github.com/cotter-rs/cotter/blob/main/docs/stores.md
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FencingToken(u64);
 

@@ -96,7 +96,7 @@ impl TestEnv {
     /// A `cotter` on this store, with nothing else in its environment that could matter.
     pub(crate) fn cotter<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
         let mut args: Vec<_> = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
-        // A password in `--url` is refused: the URL of a user of docs/stores.md goes where it belongs.
+        // A password in `--url` is refused: the URL of a user of docs/stores/redis.md goes where it belongs.
         let secret =
             |pair: &[OsString]| pair[0] == "--url" && pair[1].to_string_lossy().contains(":password@");
         let secret = args.windows(2).position(secret);

@@ -23,6 +23,7 @@ mod namespaces;
 mod nested;
 mod options;
 mod orphans;
+mod pages;
 mod passwords;
 mod plays;
 #[cfg(feature = "postgres")]
@@ -30,7 +31,6 @@ mod postgres;
 mod programs;
 mod prune;
 mod quorum;
-mod readme;
 mod reports;
 mod running;
 mod schedule;

@@ -1,7 +1,7 @@
-//! The ACL rules of `docs/stores.md`: for each mode a user who has the permissions that the page lists and no others.
+//! The ACL rules of `docs/stores/redis.md`: for each mode a user who has the permissions that the page lists and no others.
 
 /// The page, which is tested word by word.
-const PAGE: &str = include_str!("../../../../docs/stores.md");
+const PAGE: &str = include_str!("../../../../docs/stores/redis.md");
 
 const MODES: [&str; 5] = ["native", "quorum", "plain", "getset", "plain-quorum"];
 
@@ -13,7 +13,7 @@ pub fn acl_rule(mode: &str) -> Vec<&'static str> {
     let user = user(mode);
     let rules = PAGE.lines().filter(|line| line.starts_with("ACL SETUSER ")).map(str::split_whitespace);
     let mut rules = rules.map(Iterator::collect::<Vec<_>>).filter(|rule| rule[2] == user);
-    rules.next().unwrap_or_else(|| panic!("docs/stores.md has no rule for {user}"))
+    rules.next().unwrap_or_else(|| panic!("docs/stores/redis.md has no rule for {user}"))
 }
 
 /// The user of the page for a mode.

@@ -67,8 +67,8 @@ const USERS: &str = "DROP USER IF EXISTS ''@localhost; CREATE DATABASE cotter; \
 
 /// The statements of the documentation that give the user `app` what cotter needs.
 fn grants() -> &'static str {
-    const PAGE: &str = include_str!("../../../../docs/stores.md");
-    let start = PAGE.find("GRANT SELECT").expect("docs/stores.md has GRANT statements");
+    const PAGE: &str = include_str!("../../../../docs/stores/mysql.md");
+    let start = PAGE.find("GRANT SELECT").expect("docs/stores/mysql.md has GRANT statements");
     let statements = &PAGE[start..];
     &statements[..statements.find("```").expect("an end")]
 }
@@ -164,7 +164,7 @@ impl Mariadb {
         self.sql("GRANT SELECT, INSERT, UPDATE ON shedlock TO app");
     }
 
-    /// Creates the tables of a store with these options as the owner of the database, and gives `app` what `docs/stores.md` says.
+    /// Creates the tables of a store with these options as the owner of the database, and gives `app` what `docs/stores/mysql.md` says.
     ///
     /// # Panics
     /// When the server refuses.

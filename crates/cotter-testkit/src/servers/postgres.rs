@@ -68,8 +68,9 @@ const USERS: &str = "set password_encryption = 'scram-sha-256'; \
 
 /// The statements of the documentation that give the user `app` what cotter needs.
 fn grants() -> &'static str {
-    const PAGE: &str = include_str!("../../../../docs/stores.md");
-    let (_, rest) = PAGE.split_once("```sql\ngrant usage").expect("docs/stores.md has GRANT statements");
+    const PAGE: &str = include_str!("../../../../docs/stores/postgres.md");
+    let (_, rest) =
+        PAGE.split_once("```sql\ngrant usage").expect("docs/stores/postgres.md has GRANT statements");
     let end = rest.find("```").expect("an end");
     let start = PAGE.len() - rest.len() - "grant usage".len();
     &PAGE[start..start + "grant usage".len() + end]
@@ -167,7 +168,7 @@ impl Postgres {
         self.sql("grant select, insert, update on shedlock to app");
     }
 
-    /// Creates the tables of a store with these options as the owner of the database, and gives `app` what `docs/stores.md` says.
+    /// Creates the tables of a store with these options as the owner of the database, and gives `app` what `docs/stores/postgres.md` says.
     ///
     /// # Panics
     /// When the server refuses.

@@ -20,7 +20,7 @@ pub struct RedisBuilder {
 }
 
 /// A running `redis-server`, without persistence unless asked for; ends when it is dropped. It has the users of
-/// `docs/stores.md`, and its [URLs](Redis::url) name the one for their mode.
+/// `docs/stores/redis.md`, and its [URLs](Redis::url) name the one for their mode.
 #[derive(Debug)]
 pub struct Redis {
     child: Option<Child>,
@@ -211,7 +211,7 @@ impl Redis {
         skew::step(self.dir.path(), seconds * 1_000_000_000).expect("the file can be written");
     }
 
-    /// A URL with these options, `""` or `"mode=plain&retry=5ms"`, for the user whom `docs/stores.md` gives to its mode.
+    /// A URL with these options, `""` or `"mode=plain&retry=5ms"`, for the user whom `docs/stores/redis.md` gives to its mode.
     pub fn url(&self, options: &str) -> String {
         redis_url(self.port, options)
     }

@@ -1,4 +1,4 @@
-//! Some seeds of the simulation, and that a seed repeats. Each run of `scripts/test` tries thousands, others each day.
+//! Some seeds of the simulation, and that a seed repeats. Each run of `scripts/test` tries thousands, others with each commit.
 
 mod unpolled;
 

@@ -18,7 +18,7 @@
 //! | `threads` | a process that can start no more threads |
 //! | `slow_subscriber` | a `tracing` subscriber that blocks |
 //! | `forks` | processes that fork and go on without `exec` |
-//! | `which_store`, `proofs` | the tables of docs/which-store.md; the tests that pages name |
+//! | `which_store`, `options`, `proofs`, `links` | the tables and the options of docs/stores/; the tests of each promise; links between pages |
 //! | `rings` | the shape of the source |
 //! | `quorum` | a quorum of real servers that fail |
 //! | `authority` | certificates |
@@ -75,6 +75,7 @@ mod kept;
 mod latch;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
 mod leader_killed;
+mod links;
 mod logins;
 #[cfg(all(feature = "postgres", feature = "redis"))]
 mod long_run;
@@ -82,6 +83,7 @@ mod multi;
 mod mutex;
 #[cfg(feature = "mysql")]
 mod mysql;
+mod options;
 mod owners;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
 mod peer;

@@ -1,15 +1,28 @@
-//! The tests that pages name as proofs exist.
+//! The table of docs/evidence.md: promises have tests, these exist, and its links lead somewhere.
 
-use std::collections::BTreeSet;
+use crate::links::{headings, pages, root};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::{fs, io};
 
-const FAQ: &str = include_str!("../../../../docs/faq.md");
-const MIGRATING: &str = include_str!("../../../../docs/migrating.md");
+const EVIDENCE: &str = include_str!("../../../../docs/evidence.md");
 
-/// The paragraphs of a page that begin with `Tests:`.
-fn proofs(page: &'static str) -> impl Iterator<Item = &'static str> {
-    page.split("\n\n").filter_map(|paragraph| paragraph.strip_prefix("Tests: "))
+/// A row of the table: the page of the promise and the heading there, and the tests.
+struct Proof {
+    page: &'static str,
+    heading: &'static str,
+    tests: Vec<&'static str>,
+}
+
+fn proofs() -> Vec<Proof> {
+    let table = EVIDENCE.split("\n\n").find(|part| part.starts_with("| promise |")).expect("the table");
+    let proof = |row: &'static str| {
+        let (promise, tests) = row.trim_matches(['|', ' ']).rsplit_once(" | ").expect("two cells");
+        let link = promise.split("](").nth(1).and_then(|rest| rest.split(')').next());
+        let (page, heading) = link.and_then(|link| link.split_once('#')).expect("a link to a heading");
+        Proof { page, heading, tests: tests.split('`').skip(1).step_by(2).collect() }
+    };
+    table.lines().skip(2).map(proof).collect()
 }
 
 /// The names of all functions below a directory.
@@ -29,34 +42,49 @@ fn functions(of: &Path, into: &mut BTreeSet<String>) -> io::Result<()> {
     Ok(())
 }
 
+/// A question without a test is an opinion, and a store's page without one is an advertisement.
 #[test]
-fn every_answer_names_its_tests() {
-    let questions = FAQ.lines().filter(|line| line.starts_with("### ")).count();
-    assert_eq!(proofs(FAQ).count(), questions, "each answer of docs/faq.md ends with its tests");
+fn every_answer_and_every_store_has_a_test() {
+    let mut proved = BTreeMap::<_, BTreeSet<_>>::new();
+    for proof in proofs() {
+        proved.entry(proof.page).or_default().insert(proof.heading.to_owned());
+    }
+    assert_eq!(
+        proved.get("faq.md"),
+        Some(&headings(&root().join("docs/faq.md"), "### ")),
+        "the questions of docs/faq.md"
+    );
+    let stores = fs::read_dir(root().join("docs/stores")).expect("a folder");
+    for page in stores.map(|entry| format!("stores/{}", entry.expect("an entry").file_name().display())) {
+        let promises = proved.get(page.as_str()).is_some_and(|of| of.contains("what-it-promises"));
+        assert!(promises, "docs/evidence.md has no tests of docs/{page}");
+    }
 }
 
 #[test]
-fn the_tests_that_are_named_exist() {
+fn the_promises_and_the_tests_that_are_named_exist() {
     let mut known = BTreeSet::new();
-    functions(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."), &mut known)
-        .expect("the sources can be read");
-    for (page, text) in [("faq.md", FAQ), ("migrating.md", MIGRATING)] {
-        let named: Vec<_> = proofs(text).flat_map(|proof| proof.split('`').skip(1).step_by(2)).collect();
-        let missing: Vec<_> = named.iter().filter(|name| !known.contains(**name)).collect();
-        assert!(!named.is_empty() && missing.is_empty(), "docs/{page} names no such tests: {missing:?}");
+    functions(&root().join("crates"), &mut known).expect("the sources can be read");
+    for Proof { page, heading, tests } in proofs() {
+        assert!(
+            headings(&root().join("docs").join(page), "#").contains(heading),
+            "docs/evidence.md: docs/{page} has no heading {heading}"
+        );
+        let missing: Vec<_> = tests.iter().filter(|name| !known.contains(**name)).collect();
+        assert!(
+            !tests.is_empty() && missing.is_empty(),
+            "docs/evidence.md, {page}#{heading}: no tests {missing:?}"
+        );
     }
 }
 
 /// What is compiled is named where the scheduler sees both libraries.
 #[test]
 fn the_rust_of_every_page_is_compiled() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let compiled = fs::read_to_string(root.join("crates/cotter-scheduler/src/lib.rs")).expect("a file");
-    let docs =
-        fs::read_dir(root.join("docs")).expect("a folder").map(|entry| entry.expect("an entry").path());
-    for page in docs.chain([root.join("README.md")]).filter(|path| path.is_file()) {
+    let compiled = fs::read_to_string(root().join("crates/cotter-scheduler/src/lib.rs")).expect("a file");
+    for page in pages() {
         let text = fs::read_to_string(&page).expect("a page");
-        let path = page.strip_prefix(&root).expect("a page of this repository").display().to_string();
+        let path = page.strip_prefix(root()).expect("a page of this repository").display().to_string();
         assert!(!text.contains("```rust") || compiled.contains(&format!("/{path}\")]")), "{path}");
     }
 }

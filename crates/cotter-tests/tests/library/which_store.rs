@@ -1,4 +1,4 @@
-//! The tables of docs/which-store.md against the code.
+//! The tables of docs/stores/ and docs/which-store.md against the code.
 
 use cotter::backend::Capabilities;
 use cotter::{Client, Level, Owner};
@@ -7,30 +7,57 @@ use cotter_testkit::servers::Postgres;
 #[cfg(feature = "redis")]
 use cotter_testkit::servers::{Redis, redlock_url};
 
-const PAGE: &str = include_str!("../../../../docs/which-store.md");
+const COMPARISON: &str = include_str!("../../../../docs/which-store.md");
+const PAGES: [(&str, &str); 9] = [
+    ("memory", include_str!("../../../../docs/stores/memory.md")),
+    ("file", include_str!("../../../../docs/stores/file.md")),
+    ("redis", include_str!("../../../../docs/stores/redis.md")),
+    ("redlock", include_str!("../../../../docs/stores/redlock.md")),
+    ("etcd", include_str!("../../../../docs/stores/etcd.md")),
+    ("zookeeper", include_str!("../../../../docs/stores/zookeeper.md")),
+    ("postgres", include_str!("../../../../docs/stores/postgres.md")),
+    ("mysql", include_str!("../../../../docs/stores/mysql.md")),
+    ("sqlite", include_str!("../../../../docs/stores/sqlite.md")),
+];
 
-/// The text in the row of a store and the column of this title. Each of the tables has one row per store.
-pub(crate) fn cell(store: &str, column: &str) -> &'static str {
-    let cells = |line: &'static str| line.split('|').map(str::trim).collect::<Vec<_>>();
-    let tables = PAGE.split("\n\n").filter(|part| part.starts_with("| store |"));
-    let with_column = |table: &'static str| {
-        let at = cells(table.lines().next()?).iter().position(|title| title.starts_with(column))?;
-        Some((table, at))
-    };
-    let (table, at) = tables.filter_map(with_column).next().unwrap_or_else(|| panic!("no column {column}"));
-    let mut rows = table.lines().map(cells).filter(|row| row[1] == store);
-    let row = rows.next().unwrap_or_else(|| panic!("no row for {store} in the table with {column}"));
-    assert!(rows.next().is_none(), "{store} has two rows in the table with {column}");
-    row[at]
+/// The lines of the table whose titles begin so, as cells.
+fn table(page: &'static str, begin: &str) -> Vec<Vec<&'static str>> {
+    let text = page.split("\n\n").find(|part| part.starts_with(begin)).expect("a table");
+    let cells = |line: &'static str| line.trim_matches('|').split('|').map(str::trim).collect();
+    text.lines().filter(|line| !line.starts_with("|---")).map(cells).collect()
 }
 
-/// Fails if the cell of a column does not begin as it should.
-fn assert_says(store: &str, column: &str, expected: &str) {
-    let said = cell(store, column);
-    assert!(
-        said.starts_with(expected),
-        "docs/which-store.md, row {store}, column {column}: {said:?}; the code says {expected:?}"
-    );
+/// The table of a store's page that has a column for each of its modes.
+fn modes(page: &'static str) -> Vec<Vec<&'static str>> {
+    table(page, "| | `")
+}
+
+/// The page of a store, and its column there: its mode, or the scheme of the URL if that is the default mode.
+fn place(store: &str) -> (&'static str, &str) {
+    let mut words = store.split('`').skip(1).step_by(2);
+    let scheme = words.next().expect("a scheme");
+    let page = scheme.trim_end_matches(':').replace("flock", "file");
+    let (_, text) =
+        PAGES.into_iter().find(|(name, _)| *name == page).unwrap_or_else(|| panic!("no page {page}"));
+    (text, words.next().unwrap_or(scheme))
+}
+
+/// What the page of a store says in this row.
+pub(crate) fn cell(store: &str, row: &str) -> &'static str {
+    let (page, mode) = place(store);
+    let table = modes(page);
+    let at = table[0].iter().position(|title| title.trim_matches('`') == mode);
+    let at = at.unwrap_or_else(|| panic!("no column for {store}"));
+    let mut rows = table.iter().filter(|cells| cells[0] == row);
+    let found = rows.next().unwrap_or_else(|| panic!("no row {row} on the page of {store}"));
+    assert!(rows.next().is_none(), "two rows {row} on the page of {store}");
+    found[at]
+}
+
+/// Fails if the cell of a row does not begin as it should.
+fn assert_says(store: &str, row: &str, expected: &str) {
+    let said = cell(store, row);
+    assert!(said.starts_with(expected), "docs, {store}, row {row}: {said:?}; the code says {expected:?}");
 }
 
 fn yes(is: bool) -> &'static str {
@@ -55,7 +82,7 @@ async fn assert_true(store: &str, url: &str) {
     let info = one.info();
     let Capabilities { leases, ordered, shared, permits, tickets, notes, swap, records, .. } =
         info.capabilities;
-    for (column, is) in [
+    for (row, is) in [
         ("mutex", true),
         ("rwlock", shared),
         ("semaphore", permits),
@@ -63,9 +90,8 @@ async fn assert_true(store: &str, url: &str) {
         ("election", notes && records),
         ("tickets", tickets),
         ("notes", notes),
-        ("loss signal", true),
     ] {
-        assert_says(store, column, yes(is));
+        assert_says(store, row, yes(is));
     }
     assert_says(store, "exclusive", if info.level == Level::BestEffort { "L0" } else { "L1" });
     let dies = match (leases, info.scheme) {
@@ -83,7 +109,6 @@ async fn assert_true(store: &str, url: &str) {
     let owner = Owner::new();
     let mutex = one.mutex("which-store").owner(&owner);
     let (first, second) = (mutex.lock().await.unwrap(), mutex.lock().await.unwrap());
-    assert_says(store, "re-entrant", "by owner");
     let is_seen = other.mutex("which-store").try_lock().await.unwrap().is_none();
     assert_eq!(cell(store, "visible to") != "one process", is_seen, "{store}");
     second.finish().await.unwrap();
@@ -190,35 +215,46 @@ async fn the_row_of_a_quorum_is_true() {
     assert_names_another(&plain).await;
 }
 
-/// A row that no test compares could be wrong.
+/// A column that no test compares could be wrong.
 #[test]
-fn every_row_is_compared() {
-    const STORES: [&str; 21] = [
-        "`memory:`",
-        "`file:`",
-        "`flock:`",
-        "`redis:`",
-        "`redlock:`",
-        "`redis:` `mode=plain`",
-        "`redis:` `mode=getset`",
-        "`etcd:`",
-        "`etcd:` `dialect=concurrency`",
-        "`zookeeper:`",
-        "`zookeeper:` `dialect=curator`",
-        "`zookeeper:` `dialect=kazoo`",
-        "`postgres:`",
-        "`postgres:` `mode=row`",
-        "`postgres:` `mode=advisory`",
-        "`postgres:` `mode=shedlock`",
-        "`mysql:`",
-        "`mysql:` `mode=row`",
-        "`mysql:` `mode=advisory`",
-        "`mysql:` `mode=shedlock`",
-        "`sqlite:`",
+fn every_mode_is_compared() {
+    const MODES: [&str; 21] = [
+        "memory:",
+        "file:",
+        "flock:",
+        "redis:",
+        "mode=plain",
+        "mode=getset",
+        "redlock:",
+        "etcd:",
+        "dialect=concurrency",
+        "zookeeper:",
+        "dialect=curator",
+        "dialect=kazoo",
+        "postgres:",
+        "mode=row",
+        "mode=advisory",
+        "mode=shedlock",
+        "mysql:",
+        "mode=row",
+        "mode=advisory",
+        "mode=shedlock",
+        "sqlite:",
     ];
-    let tables = PAGE.split("\n\n").filter(|part| part.starts_with("| store |"));
-    for table in tables {
-        let rows = table.lines().skip(2).map(|row| row.split('|').nth(1).unwrap().trim());
-        assert_eq!(rows.collect::<Vec<_>>(), STORES, "{table}");
+    let titles = PAGES.map(|(_, page)| modes(page)[0][1..].to_vec()).concat();
+    assert_eq!(titles.iter().map(|title| title.trim_matches('`')).collect::<Vec<_>>(), MODES);
+    let pages = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/stores")).unwrap();
+    assert_eq!(pages.count(), PAGES.len(), "a page of docs/stores is not compared");
+}
+
+/// What one table says of all stores is what the page of each says.
+#[test]
+fn the_comparison_repeats_the_pages() {
+    let table = table(COMPARISON, "| store |");
+    assert!(table.len() > PAGES.len(), "each store has a row, and one page has two stores");
+    for row in &table[1..] {
+        for (title, said) in table[0].iter().zip(row).skip(1) {
+            assert_eq!(*said, cell(row[0], title), "docs/which-store.md, {}, {title}", row[0]);
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Valid files, and all mistakes at once.
 
 use super::*;
+use std::collections::BTreeSet;
 
 fn mistakes(text: &str) -> Vec<(usize, String)> {
     let found = parse(Path::new("jobs.toml"), text).expect_err("there is a mistake");
@@ -32,6 +33,21 @@ fn the_page_of_the_manual_is_understood() {
     assert_eq!(launch.argv, ["./clear-orders", "--all"]);
     assert_eq!(launch.env, [("MODE".to_owned(), "live".to_owned()), ("X".to_owned(), "y".to_owned())]);
     assert_eq!(launch.cwd.as_deref(), Some(Path::new("/srv/orders")));
+}
+
+/// A key that the manual lacks is known to nobody, and one that it has too many is a mistake in every file.
+#[test]
+fn the_manual_has_a_row_for_every_key() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/jobs.md");
+    let page = fs::read_to_string(page).unwrap();
+    let (_, tables) = page.split_once("### Keys of the file").expect("the tables");
+    let (tables, _) = tables.split_once("### The store").expect("their end");
+    let cells = tables.lines().filter_map(|line| line.strip_prefix("| `")?.split(" |").next());
+    let names = cells.flat_map(|cell| cell.split("`, `")).map(|name| name.trim_matches(['`', '[', ']']));
+    let rows: BTreeSet<_> = names.map(|name| name.trim_end_matches(".NAME")).collect();
+    let alternatives = "cron fixed_rate fixed_delay once_at on_demand command shell".split(' ');
+    let known: BTreeSet<_> = KEYS.iter().chain(job::SHARED).copied().chain(alternatives).collect();
+    assert_eq!(rows, known);
 }
 
 #[test]

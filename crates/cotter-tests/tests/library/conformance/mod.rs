@@ -51,7 +51,7 @@ fn elsewhere_on(
     }
 }
 
-/// What docs/which-store.md says of a store: how long a waiter holds up the one behind it that was killed, and one that was stopped
+/// What the page of a store in docs/stores/ says: how long a waiter holds up the one behind it that was killed, and one that was stopped
 /// or cut off.
 pub(crate) fn costs(store: &str) -> Costs {
     let cell = crate::which_store::cell(store, "a waiter dies");

@@ -14,7 +14,7 @@ fn elsewhere(server: &Mariadb, options: &str) -> impl Fn(&Name) -> Box<dyn Waite
     elsewhere_on(server.port(), move |proxy: &Proxy| proxy.mysql_url(&options), costs(&row))
 }
 
-/// A store on a server that all cases share, as the user of docs/stores.md.
+/// A store on a server that all cases share, as the user of docs/stores/mysql.md.
 fn fixture(options: &str) -> Fixture {
     let server = Mariadb::migrated();
     let store = Store::from_url(server.url(options)).expect("a good URL");

@@ -14,7 +14,7 @@ fn elsewhere(server: &Postgres, options: &str) -> impl Fn(&Name) -> Box<dyn Wait
     elsewhere_on(server.port(), move |proxy: &Proxy| proxy.postgres_url(&options), costs(&row))
 }
 
-/// A store on a server that all cases share, as the user of docs/stores.md.
+/// A store on a server that all cases share, as the user of docs/stores/postgres.md.
 fn fixture(options: &str) -> Fixture {
     let server = Postgres::migrated();
     let store = Store::from_url(server.url(options)).expect("a good URL");

@@ -7,7 +7,7 @@ use cotter::redis::Store;
 use cotter_testkit::servers::{Proxy, Redis};
 use std::sync::Arc;
 
-/// A store on a server of its own, as the user of docs/stores.md for the mode.
+/// A store on a server of its own, as the user of docs/stores/redis.md for the mode.
 fn fixture(options: &str) -> Fixture {
     let server = Arc::new(Redis::start());
     let store = Store::from_url(server.url(options)).expect("a good URL");

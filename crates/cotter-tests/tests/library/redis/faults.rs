@@ -217,7 +217,7 @@ async fn evalsha_script_and_subscribe_are_not_needed() {
     }
 }
 
-/// docs/stores.md says that EVAL alone is enough.
+/// docs/stores/redis.md says that EVAL alone is enough.
 #[tokio::test]
 #[ignore = "needs redis-server"]
 async fn a_user_who_may_not_run_scripts_by_hash_sends_them_in_full() {

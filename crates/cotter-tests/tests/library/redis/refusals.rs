@@ -83,5 +83,5 @@ async fn a_server_without_a_command_of_the_scripts_is_not_supported() {
     let server = Redis::builder().without("ZADD").start();
     let error = client(&server.url(""), TTL).await.semaphore("a", 2).try_acquire().await.unwrap_err();
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unsupported, false), "{error}");
-    assert!(error.to_string().contains("docs/stores.md"), "{error}");
+    assert!(error.to_string().contains("docs/stores/redis.md"), "{error}");
 }

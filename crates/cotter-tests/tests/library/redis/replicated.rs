@@ -149,7 +149,7 @@ async fn a_promoted_replica_makes_no_second_holder() {
     }
 }
 
-/// What `docs/guarantees.md` says of replication without that option.
+/// What `docs/stores/redis.md` says of replication without that option.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs redis-server"]
 async fn without_acknowledgement_a_fail_over_may_make_two_holders() {

@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 /// The lock was used, and nobody waits for a token to be kept.
 pub(crate) const USED: Leave = Leave::used(1);
 
-/// Lets the users read what the doctor reads, as docs/stores.md tells an operator to.
+/// Lets the users read what the doctor reads, as docs/stores/redis.md tells an operator to.
 pub(crate) fn show_doctor(server: &Redis) {
     for mode in ["native", "plain", "getset"] {
         let words = ["ACL", "SETUSER", acl_rule(mode)[2], "+info", "+config|get"];

@@ -78,7 +78,8 @@ fn by_code(ServerError { code, message, .. }: &ServerError) -> Error {
             Error::new(ErrorKind::Denied, format!("the server denied access: {message}"))
         }
         1044 | 1095 | 1142 | 1143 | 1227 | 1370 => {
-            let why = format!("missing privilege: {message}; docs/stores.md lists the GRANT statements");
+            let why =
+                format!("missing privilege: {message}; docs/stores/mysql.md lists the GRANT statements");
             Error::new(ErrorKind::Denied, why)
         }
         1146 | 1054 => missing(&message),

@@ -77,7 +77,8 @@ fn by_code(code: &str, message: &str) -> Error {
             Error::new(ErrorKind::Denied, format!("the server denied access: {message}"))
         }
         ("42501", _) => {
-            let why = format!("missing privilege: {message}; docs/stores.md lists the GRANT statements");
+            let why =
+                format!("missing privilege: {message}; docs/stores/postgres.md lists the GRANT statements");
             Error::new(ErrorKind::Denied, why)
         }
         ("42P01" | "42883" | "3F000", _) => missing(message),

@@ -136,7 +136,7 @@ fn beyond(code: &str, said: &str) -> Option<String> {
     // With a capital where a script has called it, which no request does: `is_unknown_command` is about those.
     if UNKNOWN_IN_SCRIPT.iter().all(|words| said.contains(words)) {
         return Some(format!(
-            "the server does not know a command that the scripts of cotter need, or it was renamed; docs/stores.md lists them \
+            "the server does not know a command that the scripts of cotter need, or it was renamed; docs/stores/redis.md lists them \
              ({said})"
         ));
     }

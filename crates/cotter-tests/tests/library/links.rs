@@ -1,0 +1,64 @@
+//! The links between the pages of this repository lead somewhere.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
+}
+
+/// All pages: those beside the manifest, and those of docs and its folders.
+pub(crate) fn pages() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for folder in ["", "docs", "docs/adr", "docs/stores"] {
+        let entries =
+            fs::read_dir(root().join(folder)).expect("a folder").map(|entry| entry.expect("an entry").path());
+        found.extend(entries.filter(|path| path.extension().is_some_and(|extension| extension == "md")));
+    }
+    found
+}
+
+/// The lines of a page outside of its blocks of code.
+fn prose(page: &Path) -> String {
+    let text = fs::read_to_string(page).unwrap_or_else(|error| panic!("{}: {error}", page.display()));
+    let mut is_code = false;
+    let is_prose = |line: &&str| {
+        let is_fence = line.starts_with("```");
+        is_code ^= is_fence;
+        !is_code && !is_fence
+    };
+    text.lines().filter(is_prose).collect::<Vec<_>>().join("\n")
+}
+
+/// The anchors of the headings of a page that begin so, `"#"` for all: as a reader of the repository gets them.
+pub(crate) fn headings(page: &Path, begin: &str) -> BTreeSet<String> {
+    let anchor = |title: &str| {
+        let is_kept = |c: &char| c.is_alphanumeric() || "-_ ".contains(*c);
+        title.to_lowercase().chars().filter(is_kept).collect::<String>().replace(' ', "-")
+    };
+    let text = prose(page);
+    let titles = text.lines().filter(|line| line.starts_with(begin));
+    titles.map(|line| anchor(line.trim_start_matches('#').trim_start())).collect()
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let mut broken = Vec::new();
+    for page in pages() {
+        let text = prose(&page);
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            if link.contains("://") {
+                continue;
+            }
+            let (path, heading) = link.split_once('#').unwrap_or((link, ""));
+            let target = if path.is_empty() { page.clone() } else { page.with_file_name(path) };
+            let is_there =
+                target.exists() && (heading.is_empty() || headings(&target, "#").contains(heading));
+            if !is_there {
+                broken.push(format!("{}: {link}", page.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
