@@ -40,7 +40,7 @@ fn stores() -> String {
         "flock:/PATH",
         "redis://HOST/DB",
         "rediss://HOST",
-        "unix:/SOCKET",
+        "unix:///SOCKET",
     ];
     urls.push("redlock://HOST,HOST,HOST");
     urls.extend(cfg!(feature = "postgres").then_some("postgres://HOST/DATABASE"));
