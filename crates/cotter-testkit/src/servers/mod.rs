@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `redis` | a Redis server: started, stopped, killed, restarted, made a replica |
 //! | `etcd`, `grpc_proxy` | an etcd cluster: its members are stopped, killed, restarted; etcd's proxy before it |
+//! | `standstill` | a proxy before a member of it that stands still, and answers pings |
 //! | `zookeeper`, `znodes` | the same of ZooKeeper; its nodes |
 //! | `sentinel`, `nutcracker` | the sentinels of a Redis master; a proxy without most commands before it |
 //! | `postgres`, `pooler` | a PostgreSQL server; a pooler before it |
@@ -48,6 +49,7 @@ mod sentinel;
 mod skew;
 mod splitter;
 mod standby;
+mod standstill;
 mod wire;
 mod znodes;
 mod zookeeper;
@@ -70,6 +72,7 @@ pub use redis::{Redis, RedisBuilder, redlock_url};
 pub use sentinel::Sentinels;
 pub use skew::forking_library;
 pub use splitter::Splitter;
+pub use standstill::Standstill;
 pub use wire::Wire;
 pub use znodes::{Znode, Znodes};
 pub use zookeeper::ZooKeeper;

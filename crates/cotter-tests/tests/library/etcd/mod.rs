@@ -13,6 +13,7 @@
 //! | `stale` | a leader that was replaced |
 //! | `terms` | another leader, and the one before it that still ends leases |
 //! | `through_proxy` | `etcd grpc-proxy`, which numbers watches by itself |
+//! | `standstill` | a member that answers pings and no requests |
 //! | `late` | puts that arrive after their release |
 
 mod crowd;
@@ -24,6 +25,7 @@ mod others;
 mod put_back;
 mod server_lock;
 mod stale;
+mod standstill;
 mod terms;
 mod through_proxy;
 mod tls;

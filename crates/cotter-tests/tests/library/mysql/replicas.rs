@@ -1,11 +1,13 @@
 //! What doctor says about a failover.
 
 use super::setup::{client, server};
-use cotter::{Finding, Level, Severity};
+use cotter::mysql::Store;
+use cotter::{Client, Finding, Lease, Level, Severity};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Mariadb;
 use cotter_testkit::timing::FAR;
 use std::time::Duration;
+use tokio::task::JoinHandle;
 
 const TTL: Duration = Duration::from_secs(30);
 
@@ -36,18 +38,81 @@ async fn doctor_says_when_commits_give_up_waiting() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs mariadbd"]
 async fn a_server_whose_commits_do_not_return_is_left() {
-    let (old, new) = (Mariadb::builder().with("log-bin", "binlog").start(), server());
-    old.migrate("");
-    let hosts = format!("127.0.0.1:{},127.0.0.1:{}", old.port(), new.port());
-    let url = format!("mysql://app:secret@{hosts}/cotter?timeout=500ms&connect_timeout=1s");
-    let before = client(&url, TTL).await;
-    before.mutex("a").lock().await.unwrap().finish().await.unwrap();
-    old.sql("SET GLOBAL rpl_semi_sync_master_timeout = 86400000, GLOBAL rpl_semi_sync_master_enabled = ON");
-    for (client, name) in [(before, "a"), (client(&url, TTL).await, "b")] {
-        let locked = tokio::time::timeout(FAR, client.mutex(name).lock()).await;
-        let guard = locked.ok().and_then(Result::ok);
-        demand(guard.is_some(), Kind::StuckWaiter, "the next host has it to give");
-        let held = format!("SELECT COUNT(*) FROM cotter_locks WHERE name = '{name}' AND state <> ''");
-        assert_eq!(new.sql(&held), "1");
+    Failover::start("").is_left(false).await;
+}
+
+/// It still answers whoever only asks, with the same store.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn a_server_whose_commits_do_not_return_is_left_where_others_read() {
+    Failover::start("").is_left(true).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn with_rows_of_shedlock_a_server_whose_commits_do_not_return_is_left() {
+    Failover::start("mode=shedlock").is_left(false).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn with_locked_rows_a_server_whose_commits_do_not_return_is_left() {
+    Failover::start("mode=row").is_left(false).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn with_advisory_locks_a_server_whose_commits_do_not_return_is_left() {
+    Failover::start("mode=advisory").is_left(false).await;
+}
+
+/// A server whose commits will not return, and the one behind it in the URL.
+struct Failover {
+    old: Mariadb,
+    new: Mariadb,
+    options: &'static str,
+}
+
+impl Failover {
+    fn start(options: &'static str) -> Self {
+        let (old, new) = (Mariadb::builder().with("log-bin", "binlog").start(), Mariadb::start());
+        [&old, &new].iter().for_each(|server| server.migrate_all());
+        Self { old, new, options }
+    }
+
+    /// By a client that was there before, with a name that is known there, and by a new one.
+    async fn is_left(&self, others_read: bool) {
+        let Self { old, new, options } = self;
+        let hosts = format!("127.0.0.1:{},127.0.0.1:{}", old.port(), new.port());
+        let url = format!("mysql://app:secret@{hosts}/cotter?timeout=500ms&connect_timeout=1s&{options}");
+        let stores = ["a", "b"].map(|name| (Store::from_url(&url).unwrap(), name));
+        let before = of(&stores[0].0).await;
+        before.mutex("a").lock().await.unwrap().finish().await.unwrap();
+        old.sql(
+            "SET GLOBAL rpl_semi_sync_master_timeout = 86400000, GLOBAL rpl_semi_sync_master_enabled = ON",
+        );
+        let others = client(&new.url(options), TTL).await;
+        for (store, name) in stores {
+            let client = if name == "a" { before.clone() } else { of(&store).await };
+            let reading = if others_read { Some(tokio::spawn(read(of(&store).await))) } else { None };
+            let locked = tokio::time::timeout(FAR, client.mutex(name).lock()).await;
+            let guard = locked.ok().and_then(Result::ok);
+            demand(guard.is_some(), Kind::StuckWaiter, "the next host has it to give");
+            assert!(others.mutex(name).try_lock().await.unwrap().is_none(), "it is held on the next host");
+            reading.iter().for_each(JoinHandle::abort);
+        }
+    }
+}
+
+async fn of(store: &Store) -> Client {
+    let client = Client::builder().backend(store.clone()).lease(Lease::renewed(TTL)).local_turns(false);
+    client.connect().await.unwrap()
+}
+
+/// Asks for the time all the time.
+async fn read(client: Client) {
+    loop {
+        let _ = client.time().await;
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }

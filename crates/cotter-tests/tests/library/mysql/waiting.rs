@@ -51,6 +51,30 @@ async fn take_turns(server: &Mariadb) -> Vec<Duration> {
     waits
 }
 
+/// Whether somebody has the bell of a name in this server.
+fn rings(server: &Mariadb, name: &str) -> bool {
+    let bell = format!("CONCAT('cotter:', SHA1(CONCAT(DATABASE(), '/cotter/', '{name}')))");
+    server.sql(&format!("SELECT IS_USED_LOCK({bell}) IS NOT NULL")) == "1"
+}
+
+/// A bell is heard by those who ask the same server.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn a_bell_follows_the_requests_to_another_server() {
+    let (old, new) = (server(), server());
+    for server in [&old, &new] {
+        take(&backend(&server.url("")).await, &claim("a", TTL)).await;
+    }
+    let hosts = format!("127.0.0.1:{},127.0.0.1:{}", old.port(), new.port());
+    let mutex = client(&format!("mysql://app:secret@{hosts}/cotter"), TTL).await.mutex("a");
+    let waiting = tokio::spawn(async move { mutex.lock().await });
+    eventually("it has the bell", || queued(&old, "a") == 1 && rings(&old, "a")).await;
+    old.sql("SET GLOBAL read_only = 1");
+    eventually("it waits in the other server", || queued(&new, "a") == 1).await;
+    eventually("its bell is there", || !rings(&old, "a") && rings(&new, "a")).await;
+    waiting.abort();
+}
+
 /// Whoever holds after a wait wakes the next with the release.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs mariadbd"]

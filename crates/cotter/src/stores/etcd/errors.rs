@@ -18,7 +18,7 @@ const REFUSALS: &[&str] = &[
     "etcdserver: user name not found",
     "etcdserver: authentication failed",
     NO_LOGIN,
-    "etcdserver: too many requests",
+    TOO_MANY_REQUESTS,
     "etcdserver: request is too large",
     "etcdserver: mvcc: database space exceeded",
     "etcdserver: duplicate key given in txn request",
@@ -29,6 +29,8 @@ const REFUSALS: &[&str] = &[
 const LEASE_NOT_FOUND: &str = "etcdserver: requested lease not found";
 const NO_LOGIN: &str = "etcdserver: authentication is not enabled";
 const NO_LEADER: &str = "etcdserver: no leader";
+/// The member has not yet carried out thousands of entries that the cluster has agreed on.
+const TOO_MANY_REQUESTS: &str = "etcdserver: too many requests";
 /// Users or roles have changed since the connection has logged in.
 const OLD_AUTH_REVISION: &str = "etcdserver: revision of auth store is old";
 /// The login has ended: it was not used for a while, or lasts only so long.
@@ -70,6 +72,7 @@ impl Failure {
         match self {
             Self::Status(status) => {
                 self.is_stale_login()
+                    || self.says(TOO_MANY_REQUESTS)
                     || matches!(
                         status.code(),
                         Code::Unavailable
@@ -158,4 +161,33 @@ pub(super) fn unexpected(what: &str) -> Error {
 pub(super) fn place_is_gone() -> Error {
     let why = "the queue entry is gone: its lease expired, or the key was deleted";
     Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A member that is too slow, or cut off, is left for another one; what the whole cluster says is not.
+    #[test]
+    fn what_is_of_one_member_is_told_from_what_is_of_the_cluster() {
+        let of_this_member = [
+            (Code::Unavailable, NO_LEADER),
+            (Code::Unavailable, "etcdserver: request timed out"),
+            (Code::Unauthenticated, INVALID_TOKEN),
+            (Code::InvalidArgument, OLD_AUTH_REVISION),
+            (Code::ResourceExhausted, TOO_MANY_REQUESTS),
+        ];
+        let of_the_cluster = [
+            (Code::ResourceExhausted, "etcdserver: mvcc: database space exceeded"),
+            (Code::NotFound, LEASE_NOT_FOUND),
+            (Code::PermissionDenied, "etcdserver: permission denied"),
+            (Code::InvalidArgument, "etcdserver: request is too large"),
+        ];
+        let cases = of_this_member.map(|said| (said, true)).into_iter();
+        for ((code, said), is_of_this_member) in cases.chain(of_the_cluster.map(|said| (said, false))) {
+            let failure = Failure::from(Status::new(code, said));
+            assert_eq!(failure.is_of_this_member(), is_of_this_member, "{said}");
+        }
+        assert!(Failure::Silence(Duration::ZERO).is_of_this_member());
+    }
 }

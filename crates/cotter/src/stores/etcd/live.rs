@@ -7,10 +7,10 @@ use hyper::client::conn::http2::SendRequest;
 use prost::Message;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 use tonic::body::Body;
 use tonic::client::{Grpc, GrpcService};
@@ -27,7 +27,8 @@ pub(super) struct Live {
     timeout: Duration,
     /// Which of the hosts it leads to.
     pub(super) host: usize,
-    retired: Arc<AtomicBool>,
+    /// Whether requests have left it.
+    retired: Arc<watch::Sender<bool>>,
     /// The latest term that the member has answered in.
     term: Arc<AtomicU64>,
 }
@@ -68,12 +69,17 @@ impl Live {
 
     /// Whether new requests may use it. One that has ended while it was idle costs nobody an error.
     pub(super) fn is_usable(&self) -> bool {
-        !self.retired.load(Ordering::Acquire) && !self.sender.is_closed()
+        !*self.retired.borrow() && !self.sender.is_closed()
     }
 
     /// Leaves it to the requests that are under way on it.
     pub(super) fn retire(&self) {
-        self.retired.store(true, Ordering::Release);
+        self.retired.send_replace(true);
+    }
+
+    /// Completes when requests have left it. Cancel safe.
+    pub(super) async fn until_retired(&self) {
+        let _ = self.retired.subscribe().wait_for(|retired| *retired).await;
     }
 
     /// A term that the member has reached.

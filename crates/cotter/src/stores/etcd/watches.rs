@@ -14,6 +14,7 @@ use crate::sync::lock;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
+use tokio::task::JoinSet;
 use tonic::Streaming;
 
 /// The watches of one connection.
@@ -30,6 +31,8 @@ pub(super) struct Watched {
 
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1)).with_jitter(0.25);
 const DELETE: i32 = 1;
+/// What has panicked may do so again, at once.
+const PAUSE_AFTER_PANIC: Duration = Duration::from_secs(1);
 /// The time between a grant and the request to watch its entry: most locks are released before, and those that are not miss
 /// nothing, because the server tells what has happened since the grant.
 const SETTLING: Duration = Duration::from_millis(25);
@@ -85,7 +88,7 @@ impl Watches {
         if !std::mem::replace(&mut state.is_running, true) {
             let (this, closed) = (self.clone(), self.link.until_closed());
             self.link.host().spawn(async move {
-                tokio::select! { () = this.run() => {} () = closed => {} }
+                tokio::select! { () = this.supervise() => {} () = closed => {} }
             });
         }
         Watched { watches: self.clone(), id }
@@ -100,26 +103,50 @@ impl Watches {
         std::mem::take(&mut state.later).into_iter().for_each(|id| state.order(id));
     }
 
-    /// Reads what the server says, over one stream after another.
-    async fn run(&self) {
+    /// Keeps the stream until nobody watches anything any more, also if what reads it panics.
+    async fn supervise(self: Arc<Self>) {
+        let mut running = JoinSet::new();
+        loop {
+            running.spawn(self.clone().run());
+            if !running.join_next().await.is_some_and(|ended| ended.is_err_and(|e| e.is_panic())) {
+                return;
+            }
+            if self.interrupted() {
+                return;
+            }
+            tokio::time::sleep(PAUSE_AFTER_PANIC).await;
+        }
+    }
+
+    /// Reads what the server says, over one stream after another, until nobody watches anything any more.
+    async fn run(self: Arc<Self>) {
         let mut backoff = BACKOFF;
         loop {
             if let Ok(live) = self.link.live().await {
-                let opened = live.stream("/etcdserverpb.Watch/Watch", self.begin()).await;
-                match opened {
-                    Ok(answers) => {
-                        backoff.reset();
-                        self.read(answers, &live).await;
-                        live.retire();
-                    }
-                    Err(failure) if failure.is_of_this_member() => live.retire(),
-                    Err(_) => {}
+                tokio::select! {
+                    biased;
+                    // A member that answers no requests may keep the stream, and tell nothing over it.
+                    () = live.until_retired() => backoff.reset(),
+                    () = self.watch(&live, &mut backoff) => {}
                 }
             }
             if self.interrupted() {
                 return;
             }
             tokio::time::sleep(backoff.pause()).await;
+        }
+    }
+
+    /// Opens a stream and reads it, until it is of no use any more.
+    async fn watch(&self, live: &Live, backoff: &mut Backoff) {
+        match live.stream("/etcdserverpb.Watch/Watch", self.begin()).await {
+            Ok(answers) => {
+                backoff.reset();
+                self.read(answers, live).await;
+                live.retire();
+            }
+            Err(failure) if failure.is_of_this_member() => live.retire(),
+            Err(_) => {}
         }
     }
 
@@ -218,3 +245,6 @@ impl Drop for Watched {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

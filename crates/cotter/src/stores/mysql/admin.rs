@@ -22,7 +22,7 @@ impl Admin for Lease {
             let (filter, from) = (filter.clone(), from.to_owned());
             let servers = self.shared.servers.clone();
             async move {
-                live.run(move |session| {
+                live.ask(move |session| {
                     Box::pin(async move {
                         match filter.exact.clone() {
                             Some(name) => one(session, &servers.tables, &name, &filter).await,

@@ -15,7 +15,6 @@ pub(super) async fn attempt<T, F: Future<Output = Result<T>>>(
 ) -> Result<T> {
     let (began, live) = (link.now(), link.live().await?);
     let answer = attempt(live.clone()).await;
-    live.count(&answer);
     match answer {
         Err(e) if e.is_retryable() && !e.outcome_unknown() && !live.is_usable() => {
             if link.now().since(began) > link.timeout() / 2 {

@@ -226,6 +226,7 @@ impl Backend for Lease {
         if self.bells.has_any() {
             self.bells.close();
             self.shared.kept.clear();
+            self.bells.farewell().await;
         }
         self.pool.close();
         self.link.connector.farewell().await;

@@ -1,6 +1,6 @@
 //! The bell of one waiter, and the session that waits in the queue for it.
 
-use super::bells::Bells;
+use super::bells::{Bells, Slot};
 use super::session::SESSION_NUMBER;
 use crate::Name;
 use mysql_async::Conn;
@@ -90,33 +90,43 @@ enum End {
     Broken,
 }
 
-/// Opens a session and does this work, and then other work, until there has been none for a while.
-pub(super) async fn tend(bells: Arc<Bells>, mut work: Work) {
-    if let Some(conn) = open(&bells).await {
-        let mut ringer = Ringer { bells: bells.clone(), conn };
-        loop {
-            let end = ringer.serve(&mut work).await;
-            work.end();
-            let next = bells.rest().filter(|_| end == End::Free);
-            let Some(next) = next else { break };
-            match timeout(IDLE, next).await {
-                Ok(Ok(next)) => work = next,
-                _ => break,
-            }
+/// Opens a session and does this work, and then other work, until there has been none for a while, or requests go elsewhere.
+pub(super) async fn tend(slot: Slot, mut work: Work) {
+    let (bells, stays) = (slot.bells(), slot.bells().stays());
+    let place = bells.place();
+    let Some(conn) = open(bells).await else { return bells.failed() };
+    let mut ringer = Ringer { bells: bells.clone(), conn };
+    loop {
+        let end = tokio::select! {
+            biased;
+            end = ringer.serve(&mut work) => end,
+            () = bells.until_elsewhere(place) => End::Broken,
+        };
+        work.end();
+        let next = bells.rest(place).filter(|_| end == End::Free);
+        let Some(next) = next else { break };
+        match timeout(IDLE, next).await {
+            Ok(Ok(next)) => work = next,
+            _ => break,
         }
-        let _ = timeout(REQUEST_TIMEOUT, ringer.conn.disconnect()).await;
-    } else {
-        bells.failed();
     }
-    work.end();
-    bells.ended();
+    let _ = timeout(REQUEST_TIMEOUT, ringer.conn.disconnect()).await;
+    drop(stays);
 }
 
 /// A session whose number is the server's own: behind a proxy it may be that of somebody else.
 async fn open(bells: &Bells) -> Option<Conn> {
     let (mut conn, _) = bells.servers.first_good(false).await.ok()?;
-    let number: Option<u32> = conn.query_first(SESSION_NUMBER).await.ok()?;
+    let asked = timeout(REQUEST_TIMEOUT, conn.query_first(SESSION_NUMBER)).await;
+    let number: Option<u32> = asked.ok()?.ok()?;
     (number == Some(conn.id())).then_some(conn)
+}
+
+/// Also when the task of its session panics, or ends with its runtime.
+impl Drop for Work {
+    fn drop(&mut self) {
+        self.end();
+    }
 }
 
 impl Work {
@@ -178,5 +188,20 @@ impl Ringer {
             }
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn whoever_waits_for_a_bell_is_told_when_nobody_tends_it_any_more() {
+        let woken = Arc::default();
+        let (bell, work) = Bell::new(&Name::new("a").unwrap(), &woken);
+        assert!(!bell.is_gone());
+        drop(work);
+        assert!(bell.is_gone());
+        timeout(REQUEST_TIMEOUT, woken.notified()).await.expect("it is told");
     }
 }

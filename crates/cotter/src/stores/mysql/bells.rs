@@ -3,7 +3,7 @@
 //! wakes the next waiter then. A bell is a hint. The row says who holds, and who is next.
 
 use super::bell::{self, Bell, Work};
-use super::connector::{Link, Servers};
+use super::connector::{FAREWELL, Link, Servers};
 use crate::backend::ClaimId;
 use crate::backend::by_claim::ByClaim;
 use crate::sync::lock;
@@ -12,10 +12,13 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, oneshot, watch};
+use tokio::time::{sleep, timeout};
 
 /// The most sessions that the waiters of one client have. Whoever finds none left asks again and again instead.
 const SESSIONS: usize = 16;
+/// The time between two looks whether requests go to another server than that of a session.
+const LOOK_PERIOD: Duration = Duration::from_secs(1);
 /// The pause after a session could not be opened, or is none of its own as behind some proxies.
 const RETRY_PAUSE: Duration = Duration::from_secs(10);
 
@@ -28,6 +31,28 @@ pub(super) struct Bells {
     count: AtomicUsize,
     /// How many waiters do without one.
     without: Arc<AtomicUsize>,
+    /// Each session has a receiver until it has said goodbye to the server.
+    stays: watch::Sender<()>,
+}
+
+/// One of the sessions, or a task that opens it, until this is dropped.
+pub(super) struct Slot(Arc<Bells>);
+
+impl Slot {
+    fn of(bells: &Arc<Bells>) -> Option<Self> {
+        let slot = Self(bells.clone());
+        (bells.count.fetch_add(1, Ordering::AcqRel) < SESSIONS).then_some(slot)
+    }
+
+    pub(super) fn bells(&self) -> &Arc<Bells> {
+        &self.0
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.0.count.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 /// A waiter that has found no session left.
@@ -40,10 +65,14 @@ impl Drop for WithoutBell {
     }
 }
 
+/// The connection for requests, by its number, when a session was opened: it leads to the same server as the session, which is of
+/// use only among those who ask there.
+pub(super) type Place = Option<u64>;
+
 #[derive(Debug, Default)]
 struct Sessions {
-    /// Sessions without work.
-    idle: Vec<oneshot::Sender<Work>>,
+    /// Sessions without work, and the place where they are.
+    idle: Vec<(Place, oneshot::Sender<Work>)>,
     /// No session is opened before.
     next_try: Option<Moment>,
     closed: bool,
@@ -53,14 +82,16 @@ impl Bells {
     pub(super) fn new(servers: &Arc<Servers>, link: &Arc<Link>) -> Arc<Self> {
         let (shared, count) = (Mutex::default(), AtomicUsize::new(0));
         let (servers, link, without) = (servers.clone(), link.clone(), Arc::default());
-        Arc::new(Self { servers, link, shared, count, without })
+        let stays = watch::Sender::new(());
+        Arc::new(Self { servers, link, shared, count, without, stays })
     }
 
     /// Stands in the queue for the bell of a name until the returned value is dropped. `None`: there is no session for it.
     pub(super) fn stand(self: &Arc<Self>, name: &Name, woken: &Arc<Notify>) -> Option<Bell> {
-        let (bell, mut work) = Bell::new(name, woken);
+        let ((bell, mut work), place) = (Bell::new(name, woken), self.place());
         let mut sessions = lock(&self.shared);
-        while let Some(session) = sessions.idle.pop() {
+        sessions.idle.retain(|(there, _)| *there == place);
+        while let Some((_, session)) = sessions.idle.pop() {
             match session.send(work) {
                 Ok(()) => return Some(bell),
                 Err(back) => work = back,
@@ -69,11 +100,7 @@ impl Bells {
         if sessions.closed || sessions.next_try.is_some_and(|next| self.link.now() < next) {
             return None;
         }
-        if self.count.fetch_add(1, Ordering::AcqRel) >= SESSIONS {
-            self.count.fetch_sub(1, Ordering::AcqRel);
-            return None;
-        }
-        tokio::spawn(bell::tend(self.clone(), work));
+        tokio::spawn(bell::tend(Slot::of(self)?, work));
         Some(bell)
     }
 
@@ -91,24 +118,42 @@ impl Bells {
     /// Ends the statement of a session.
     pub(super) async fn kill(&self, session: u32) {
         let Ok(live) = self.link.live().await else { return };
-        let _ = live.run(move |own| Box::pin(async move { own.end_standing(session).await })).await;
+        let _ = live.ask(move |own| Box::pin(async move { own.end_standing(session).await })).await;
     }
 
     /// A session has no work any more. `None`: it is not needed.
-    pub(super) fn rest(&self) -> Option<oneshot::Receiver<Work>> {
+    pub(super) fn rest(&self, place: Place) -> Option<oneshot::Receiver<Work>> {
         let (sender, receiver) = oneshot::channel();
         let mut sessions = lock(&self.shared);
-        sessions.idle.retain(|idle| !idle.is_closed());
-        if sessions.closed {
+        sessions.idle.retain(|(_, idle)| !idle.is_closed());
+        if sessions.closed || self.place() != place {
             return None;
         }
-        sessions.idle.push(sender);
+        sessions.idle.push((place, sender));
         Some(receiver)
     }
 
-    /// A session has ended.
-    pub(super) fn ended(&self) {
-        self.count.fetch_sub(1, Ordering::AcqRel);
+    /// Where a session is that is opened now.
+    pub(super) fn place(&self) -> Place {
+        self.link.current().map(|live| live.number)
+    }
+
+    /// Completes when requests have left this place. Cancel safe.
+    pub(super) async fn until_elsewhere(&self, place: Place) {
+        while self.place() == place {
+            sleep(LOOK_PERIOD).await;
+        }
+    }
+
+    /// For a session, until it has said goodbye to the server.
+    pub(super) fn stays(&self) -> watch::Receiver<()> {
+        self.stays.subscribe()
+    }
+
+    /// Waits a moment until the sessions have said goodbye, as [`Connector::farewell`](super::connector::Connector::farewell) does.
+    /// One that stands in a queue leaves it first, with the help of a connection for requests.
+    pub(super) async fn farewell(&self) {
+        let _ = timeout(FAREWELL, self.stays.closed()).await;
     }
 
     /// No session could be opened, or what was opened cannot be used.

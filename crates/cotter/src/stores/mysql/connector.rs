@@ -38,7 +38,7 @@ pub(super) struct Connector {
 }
 
 /// The time for which the end of a client waits until its sessions have said goodbye. The server would log those that have not.
-const FAREWELL: Duration = Duration::from_millis(100);
+pub(super) const FAREWELL: Duration = Duration::from_millis(100);
 
 /// The current connection, and what it takes to make the next one.
 pub(super) type Link = net::Link<Connector>;

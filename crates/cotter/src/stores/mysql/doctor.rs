@@ -24,7 +24,7 @@ const SETTINGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version',
 /// The clock of the server.
 pub(super) async fn server_time(link: &Link) -> Result<Now> {
     attempt(link, |live| async move {
-        live.run(|session| {
+        live.ask(|session| {
             Box::pin(async move {
                 let rows = session.read(&on_primary(&format!("SELECT {CLOCK} AS clock")), ()).await?;
                 let row = rows.first().ok_or_else(|| unexpected("no row"))?;
@@ -77,7 +77,7 @@ impl Lease {
 
     async fn waiting(&self) -> Result<Finding> {
         let asked = self.attempt(&self.link, |live| async move {
-            live.run(|session| Box::pin(async move { session.has_own_number().await })).await
+            live.ask(|session| Box::pin(async move { session.has_own_number().await })).await
         });
         if asked.await? {
             return Ok(Finding::ok("waiting", "waiters are woken by GET_LOCK"));
@@ -90,7 +90,7 @@ impl Lease {
 
 pub(super) async fn variables(link: &Link, statement: &'static str) -> Result<HashMap<String, String>> {
     attempt(link, |live| async move {
-        live.run(move |session| {
+        live.ask(move |session| {
             Box::pin(async move {
                 let rows = session.read(statement, ()).await?;
                 rows.iter().map(|row| Ok((text(row, 0)?, text(row, 1)?))).collect()

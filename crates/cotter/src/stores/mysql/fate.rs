@@ -31,6 +31,11 @@ impl Fate {
         let _ = self.0.compare_exchange(WRITING, OPEN, Ordering::AcqRel, Ordering::Acquire);
     }
 
+    /// Whether the last of its statements has changed something, of a job that has ended.
+    pub(super) fn has_written(&self) -> bool {
+        self.0.load(Ordering::Acquire) == WRITING
+    }
+
     /// The caller does not wait any longer. True: the job may have changed something.
     pub(super) fn abandon(&self) -> bool {
         self.0.swap(ABANDONED, Ordering::AcqRel) == WRITING
@@ -61,8 +66,9 @@ mod tests {
     fn whoever_comes_first_decides() {
         let caller = Caller::default();
         let fate = caller.fate().clone();
-        assert!(fate.begin_write() && fate.begin_write());
+        assert!(fate.begin_write() && fate.begin_write() && fate.has_written());
         fate.wrote_nothing();
+        assert!(!fate.has_written());
         drop(caller);
         assert!(fate.is_abandoned() && !fate.begin_write());
         let fate = Fate::default();

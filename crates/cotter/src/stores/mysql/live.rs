@@ -56,26 +56,41 @@ impl Live {
         Self { jobs, signs, stop, number: next_number(), timeout, idle, load, at }
     }
 
-    /// Counts a step that the server had to write.
-    pub(super) fn count<T>(&self, answer: &Result<T>) {
-        self.at.count(answer);
-    }
-
     /// The requests that were not answered yet.
     pub(super) fn load(&self) -> &Load {
         &self.load
     }
 
-    /// Runs a job and waits for its answer. If the future is dropped, the statement that is under way runs to its end, and no
-    /// further one is sent. An error says whether the job may have changed something.
+    /// Runs a job that changes something, if there is anything to change, and waits for its answer. If the future is dropped, the
+    /// statement that is under way runs to its end, and no further one is sent. An error says whether the job may have changed
+    /// something.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         job: impl for<'s> FnOnce(&'s mut Session) -> Running<'s, Result<T>> + Send + 'static,
     ) -> Result<T> {
         let caller = Caller::default();
+        let answer = self.answer(&caller, job).await;
+        self.at.count(answer.as_ref().map(|_| caller.fate().has_written()));
+        answer
+    }
+
+    /// The same for a job that only asks, or concerns its session alone: it says nothing about whether the server carries out what has
+    /// to be written.
+    pub(super) async fn ask<T: Send + 'static>(
+        &self,
+        job: impl for<'s> FnOnce(&'s mut Session) -> Running<'s, Result<T>> + Send + 'static,
+    ) -> Result<T> {
+        self.answer(&Caller::default(), job).await
+    }
+
+    async fn answer<T: Send + 'static>(
+        &self,
+        caller: &Caller,
+        job: impl for<'s> FnOnce(&'s mut Session) -> Running<'s, Result<T>> + Send + 'static,
+    ) -> Result<T> {
         let _pending = self.load.enter();
         let before = self.signs.answers.load(Ordering::Relaxed);
-        let answer = self.hand_over(&caller, job)?;
+        let answer = self.hand_over(caller, job)?;
         match tokio::time::timeout(self.timeout, answer).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) => Err(ended(caller.fate().abandon())),

@@ -26,7 +26,7 @@ pub(super) async fn load(link: &Link, servers: &Arc<Servers>, name: &str, key: &
     attempt(link, |live| {
         let (name, key, servers) = (name.to_owned(), key.to_owned(), servers.clone());
         async move {
-            live.run(move |session| {
+            live.ask(move |session| {
                 Box::pin(async move {
                     let rows = session.read(&servers.tables.note_load, (name, key)).await?;
                     rows.first().map(note).transpose()

@@ -66,7 +66,8 @@ impl Lease {
         let sent = self.now();
         let request = self.shared.in_flight.send(claim.id, live.number, self.link.arrives_by(sent));
         let row = live.rows(&self.shared.statements.acquire, &bound).await.and_then(one);
-        live.count(&row);
+        // Whatever the answer is, the row of the name was locked, and that waits for a standby as well.
+        live.count(row.as_ref().map(|_| true));
         let answer = row.and_then(|row| parse(claim, &row, sent)).map_err(|e| e.with_name(&claim.name));
         if !answer.as_ref().is_err_and(Error::outcome_unknown) {
             request.answered();
@@ -109,14 +110,13 @@ impl Lease {
         let sent = self.now();
         let request = self.shared.in_flight.send(to.id, live.number, self.link.arrives_by(sent));
         let row = live.rows(&self.shared.statements.adopt, &bound).await.and_then(one);
-        if !row.as_ref().is_err_and(Error::outcome_unknown) {
+        let passed = row.and_then(|row| Ok(value::<Option<i64>>(&row, 0)?.map(|_| row)));
+        live.count(passed.as_ref().map(Option::is_some));
+        if !passed.as_ref().is_err_and(Error::outcome_unknown) {
             request.answered();
         }
-        let row = row.map_err(|e| e.with_name(&to.name))?;
-        match value::<Option<i64>>(&row, 0)? {
-            None => Ok(None),
-            Some(_) => grant(to, &row, [0, 1, 2], sent).map(Some),
-        }
+        let passed = passed.map_err(|e| e.with_name(&to.name))?;
+        passed.map(|row| grant(to, &row, [0, 1, 2], sent)).transpose()
     }
 }
 

@@ -49,11 +49,14 @@ impl Lease {
         self.link.now()
     }
 
-    /// Runs one statement that answers with one row. Also returns a time that is not later than its sending.
+    /// Runs one statement that changes something, if there is anything to change, and answers with one row. Also returns a time that
+    /// is not later than its sending.
     pub(super) async fn row(&self, statement: &str, bound: &[Bound<'_>]) -> Result<(Row, Moment)> {
         let live = self.link.live().await?;
         let sent = self.now();
-        one(live.rows(statement, bound).await?).map(|row| (row, sent))
+        let row = live.rows(statement, bound).await.and_then(one);
+        live.count(row.as_ref().map(|_| false));
+        row.map(|row| (row, sent))
     }
 
     async fn release_on(&self, live: &Live, claim: &Claim, leave: Leave) -> Result<Release> {
@@ -61,13 +64,19 @@ impl Lease {
         let bound: [Bound<'_>; 4] =
             [(&&*claim.name, Type::TEXT), (&id, Type::TEXT), (&used, Type::INT4), (&keep, Type::INT8)];
         let row = live.rows(&self.shared.statements.release, &bound).await.and_then(one);
-        live.count(&row);
-        match value::<String>(&row.map_err(|e| e.with_name(&claim.name))?, 0)?.as_str() {
-            "f" => Ok(Release::Freed),
-            "n" => Ok(Release::NotHeld),
-            "e" => Ok(Release::Evicted),
-            other => Err(unexpected(other)),
-        }
+        let released = row.and_then(|row| released(&row));
+        live.count(released.as_ref().map(|released| *released == Release::Freed));
+        released.map_err(|e| e.with_name(&claim.name))
+    }
+}
+
+/// The answer to a release.
+pub(super) fn released(row: &Row) -> Result<Release> {
+    match value::<String>(row, 0)?.as_str() {
+        "f" => Ok(Release::Freed),
+        "n" => Ok(Release::NotHeld),
+        "e" => Ok(Release::Evicted),
+        other => Err(unexpected(other)),
     }
 }
 

@@ -71,9 +71,9 @@ impl Live {
         self
     }
 
-    /// Counts a step that the server had to write.
-    pub(super) fn count<T>(&self, answer: &Result<T>) {
-        self.at.iter().for_each(|at| at.count(answer));
+    /// Counts a step that the server had to carry out: whether anything was written.
+    pub(super) fn count(&self, written: Result<bool, &Error>) {
+        self.at.iter().for_each(|at| at.count(written));
     }
 
     /// Has statements prepared from now on: no pooler gives them to other sessions.

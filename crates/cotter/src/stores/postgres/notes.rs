@@ -3,7 +3,7 @@
 use super::backend::{Lease, hex, one, token, value};
 use super::connector::Link;
 use super::errors::{from_replica, unexpected};
-use super::live::Bound;
+use super::live::{Bound, Live};
 use super::statements::Statements;
 use crate::backend::poll::{self, NoteChange};
 use crate::backend::{Grant, NoteAt, Notes, Until};
@@ -42,7 +42,9 @@ pub(super) async fn swap(
     let seen = number(seen);
     let bound: [Bound<'_>; 4] =
         [(&name, Type::TEXT), (&key, Type::TEXT), (&seen, Type::INT8), (&bytes, Type::BYTEA)];
-    link.live().await?.rows(&statements.note_swap, &bound).await.and_then(one).and_then(|row| revision(&row))
+    let live = link.live().await?;
+    let row = live.rows(&statements.note_swap, &bound).await.and_then(one);
+    written(&live, row.and_then(|row| revision(&row)))
 }
 
 /// Waits until a note has another revision.
@@ -74,7 +76,7 @@ impl Notes for Lease {
         ];
         let live = self.link.live().await?;
         let rows = live.rows(&self.shared.statements.note_store, &bound).await;
-        stored(&rows.map_err(|e| e.with_name(name))?)
+        stored(&live, rows).map_err(|e| e.with_name(name))
     }
 
     async fn swap(&self, name: &Name, key: &str, seen: u64, bytes: &[u8]) -> Result<Option<u64>> {
@@ -93,8 +95,14 @@ pub(super) fn number(n: u64) -> i64 {
 }
 
 /// The new revision of a note that a holder has written; no row if it is based on another one than is there.
-pub(super) fn stored(rows: &[Row]) -> Result<Option<u64>> {
-    rows.first().map_or(Ok(None), revision)
+pub(super) fn stored(live: &Live, rows: Result<Vec<Row>>) -> Result<Option<u64>> {
+    written(live, rows.and_then(|rows| rows.first().map_or(Ok(None), revision)))
+}
+
+/// Counts the write of a note.
+fn written(live: &Live, revision: Result<Option<u64>>) -> Result<Option<u64>> {
+    live.count(revision.as_ref().map(Option::is_some));
+    revision
 }
 
 /// The new revision; `None` if the write was refused.

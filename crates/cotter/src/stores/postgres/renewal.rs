@@ -32,9 +32,9 @@ impl Lease {
         let live = self.link.live().await?;
         let as_of = self.now();
         let row = live.rows(&self.shared.statements.extend, &bound).await.and_then(one);
-        live.count(&row);
-        let row = row?;
-        let left: Vec<i64> = value(&row, 0)?;
+        let left = row.and_then(|row| value::<Vec<i64>>(&row, 0));
+        live.count(left.as_ref().map(|left| left.iter().any(|left| *left >= 0)));
+        let left = left?;
         if left.len() != grants.len() {
             return Err(unexpected("a wrong number of extensions"));
         }

@@ -22,7 +22,7 @@ impl SessionConnector for Connector {
 
     async fn open_session(&self, silence: Duration) -> Result<Connection> {
         let (live, marker) = (self.open().await?, SessionId::new_marker());
-        let id = live.run(move |session| {
+        let id = live.ask(move |session| {
             Box::pin(async move {
                 if !session.has_own_number().await? {
                     return Err(pooled(SCHEME, "a proxy"));
@@ -74,7 +74,7 @@ impl Connection {
     /// row, if it is not NULL.
     pub(super) async fn tell(&self, statements: String) -> Result<Option<String>> {
         let told =
-            self.live.run(move |session| Box::pin(async move { session.texts(&statements).await })).await?;
+            self.live.ask(move |session| Box::pin(async move { session.texts(&statements).await })).await?;
         Ok(told.first().map(|row| value(row, 0)).transpose()?.flatten())
     }
 

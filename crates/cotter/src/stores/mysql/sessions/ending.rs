@@ -80,7 +80,7 @@ pub(super) async fn is_idle(id: &SessionId, link: &Link) -> Result<bool> {
 async fn ask(id: &SessionId, link: &Link, question: &'static str) -> Result<bool> {
     let marker = id.marker.to_string();
     let asked = link.live().await?;
-    let asked = asked.run(move |own| {
+    let asked = asked.ask(move |own| {
         Box::pin(async move {
             let rows = own.read(question, (marker,)).await?;
             value(rows.first().ok_or_else(|| unexpected("no row"))?, 0)
@@ -92,7 +92,7 @@ async fn ask(id: &SessionId, link: &Link, question: &'static str) -> Result<bool
 async fn kill(what: &str, id: &SessionId, link: &Link) -> Result<()> {
     let kill = format!("KILL {what} IS_USED_LOCK('{}')", id.marker);
     let live = link.live().await?;
-    let killed = live.run(move |own| Box::pin(async move { own.tell(&kill).await })).await;
+    let killed = live.ask(move |own| Box::pin(async move { own.tell(&kill).await })).await;
     match killed {
         // It has gone already.
         Err(e) if code(&e) == Some(NO_SUCH_SESSION) => Ok(()),

@@ -24,7 +24,7 @@ pub(super) async fn check(link: &Link, table: &Table) -> Result<()> {
         // Nothing is locked by this, but it needs the same privileges.
         let lock = format!("SELECT 1 FROM {} LIMIT 0 FOR UPDATE", table.quoted('`'));
         async move {
-            live.run(move |session| {
+            live.ask(move |session| {
                 Box::pin(async move {
                     let rows = session.read(CHECK, (&column, &column, schema, name)).await?;
                     let Some(row) = rows.first() else { return Ok(None) };

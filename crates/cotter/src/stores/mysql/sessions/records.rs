@@ -38,9 +38,11 @@ impl<S: Steps> Inner<S> {
 
     async fn read(&self, statement: &str, values: impl Into<Params>) -> Result<Vec<Row>> {
         let (statement, values) = (statement.to_owned(), values.into());
-        self.run(move |session| {
+        attempt(&self.parts.link, |live| {
             let (statement, values) = (statement.clone(), values.clone());
-            Box::pin(async move { session.read(&statement, values).await })
+            async move {
+                live.ask(move |session| Box::pin(async move { session.read(&statement, values).await })).await
+            }
         })
         .await
     }

@@ -19,7 +19,7 @@ const PAGE: usize = 500;
 impl Admin for ShedLock {
     async fn list(&self, filter: &Filter, from: Option<&Cursor>) -> Result<Page> {
         let (filter, from) = (filter.clone(), from.map_or(String::new(), |from| from.as_str().to_owned()));
-        self.run(move |session, statements| {
+        self.ask(move |session, statements| {
             let (filter, from) = (filter.clone(), from.clone());
             Box::pin(async move {
                 match &filter.exact {

@@ -33,7 +33,7 @@ impl ShedLock {
         let link = pool.first().clone();
         let asked = attempt(&link, |live| {
             let ask = statements::precision(&shared.options);
-            async move { live.run(move |session| Box::pin(async move { session.read(&ask, ()).await })).await }
+            async move { live.ask(move |session| Box::pin(async move { session.read(&ask, ()).await })).await }
         });
         let digits = asked.await?.first().map(|row| value(row, 0)).transpose()?.unwrap_or(0);
         let statements = Arc::new(Statements::new(&shared.options, digits));
@@ -50,6 +50,18 @@ impl ShedLock {
         attempt(&self.link, |live| {
             let (job, statements) = (job.clone(), self.statements.clone());
             async move { live.run(move |session| job(session, statements)).await }
+        })
+        .await
+    }
+
+    /// Runs a job that changes nothing.
+    pub(super) async fn ask<T: Send + 'static>(
+        &self,
+        job: impl for<'s> Fn(&'s mut Session, Arc<Statements>) -> Running<'s, Result<T>> + Clone + Send + 'static,
+    ) -> Result<T> {
+        attempt(&self.link, |live| {
+            let (job, statements) = (job.clone(), self.statements.clone());
+            async move { live.ask(move |session| job(session, statements)).await }
         })
         .await
     }
@@ -71,7 +83,7 @@ impl ShedLock {
     /// Returns the text of the current holder of a name.
     pub(super) async fn look(&self, name: &Name) -> Result<Option<String>> {
         let owned = name.clone();
-        let look = self.run(move |session, statements| {
+        let look = self.ask(move |session, statements| {
             let name = owned.clone();
             Box::pin(async move { steps::look(session, &statements, &name).await })
         });

@@ -13,7 +13,7 @@ impl ShedLock {
     /// Everything that voids or limits a guarantee.
     pub(super) async fn findings(&self) -> Result<Vec<Finding>> {
         let mut findings = doctor::of_server(&self.link).await?;
-        let asked = self.run(|session, statements| {
+        let asked = self.ask(|session, statements| {
             Box::pin(async move {
                 let rows = session.read(&statements.diagnose, ()).await?;
                 let row = rows.first().ok_or_else(|| unexpected("no column lock_until"))?;

@@ -86,6 +86,7 @@ impl Row {
         }
         let live = inner.parts.pool.of(claim.id).live().await?;
         let inserted = live.rows(&self.insert, &[(&&*claim.name, Type::TEXT)]).await;
+        live.count(inserted.as_ref().map(|rows| !rows.is_empty()));
         // It may have been, and that does no harm.
         inserted.map(|_| ()).map_err(Error::with_outcome_known)
     }
@@ -115,7 +116,7 @@ impl Steps for Row {
                 silence(IDLE, CLAIMED_WITHIN.min(lasts), true)
             ),
             claimed: format!("{} is not null and {IN_PROGRESS}", silence(IDLE, lasts, true)),
-            insert: format!("insert into {c}_row (name) values ($1) on conflict do nothing"),
+            insert: format!("insert into {c}_row (name) values ($1) on conflict do nothing returning 1"),
             tokens: format!(
                 "select set_config('synchronous_commit', 'off', true), \
                  {c}_hold_v1('{lock_set}', $1, $2::uuid, $3, $4, null, $5, $6)"
@@ -188,7 +189,10 @@ impl Steps for Row {
         ];
         let reserving = async {
             let live = inner.parts.pool.of(claim.id).live().await?;
-            block(&one(live.rows(&self.tokens, &bound).await?)?, 1)
+            let row = live.rows(&self.tokens, &bound).await.and_then(one);
+            // These do not wait for a standby, so an answer does not show that other commits return.
+            live.count(row.as_ref().map(|_| false));
+            block(&row?, 1)
         };
         if !held.waited {
             return Ok(Tokens { block: reserving.await?, as_of: held.as_of });

@@ -33,8 +33,10 @@ impl Admin for ShedLock {
         }
         let bound: [Bound<'_>; 3] =
             [(&&**name, Type::TEXT), (&locked_by, Type::TEXT), (&order.now, Type::BOOL)];
-        let rows = self.link.live().await?.rows(&self.statements.evict, &bound).await;
-        let evicted = !rows.map_err(|e| e.with_name(name))?.is_empty();
+        let live = self.link.live().await?;
+        let evicted = live.rows(&self.statements.evict, &bound).await.map(|rows| !rows.is_empty());
+        live.count(evicted.as_ref().copied());
+        let evicted = evicted.map_err(|e| e.with_name(name))?;
         Ok(if evicted { Eviction::Evicted { token: number.into() } } else { Eviction::NotHeld })
     }
 

@@ -4,7 +4,7 @@ use super::statements::Statements;
 use crate::backend::pace::Rests;
 use crate::backend::retry::{Contend, Tried};
 use crate::backend::{Acquired, Admin, Backend, Claim, Extension, Grant, Info, Leave, Release, Until};
-use crate::stores::postgres::backend::{duration, micros, one, value};
+use crate::stores::postgres::backend::{duration, micros, one, released, value};
 use crate::stores::postgres::connector::Link;
 use crate::stores::postgres::connector::Pool;
 use crate::stores::postgres::doctor;
@@ -47,6 +47,8 @@ impl ShedLock {
         let request = self.shared.in_flight.send(claim.id, live.number, self.link.arrives_by(sent));
         let rows = live.rows(&self.statements.acquire, &bound).await;
         let granted = rows.and_then(|rows| rows.first().map(|row| grant(claim, row, sent)).transpose());
+        // Where another one holds it, the row was locked, and that waits for a standby as well.
+        live.count(granted.as_ref().map(|_| true));
         if !granted.as_ref().is_err_and(Error::outcome_unknown) {
             request.answered();
         }
@@ -67,11 +69,16 @@ impl ShedLock {
             [(&names, Type::TEXT_ARRAY), (&marks, Type::TEXT_ARRAY), (&ttl, Type::INT8)];
         let live = self.link.live().await?;
         let as_of = self.link.now();
-        let rows = live.rows(&self.statements.extend, &bound).await?;
-        if rows.len() != grants.len() {
-            return Err(unexpected("a wrong number of extensions"));
-        }
-        rows.iter().map(|row| extension(row, as_of)).collect()
+        let rows = live.rows(&self.statements.extend, &bound).await;
+        let extended =
+            rows.and_then(|rows| rows.iter().map(|row| extension(row, as_of)).collect::<Result<Vec<_>>>());
+        live.count(
+            extended.as_ref().map(|all| all.iter().any(|one| matches!(one, Extension::Extended { .. }))),
+        );
+        extended.and_then(|all| match all.len() == grants.len() {
+            true => Ok(all),
+            false => Err(unexpected("a wrong number of extensions")),
+        })
     }
 }
 
@@ -131,12 +138,9 @@ impl Backend for ShedLock {
         let (mark, keep) = (shedlock::mark(claim), leave.keep_for.map(micros));
         let bound: [Bound<'_>; 3] = [(&&*claim.name, Type::TEXT), (&mark, Type::TEXT), (&keep, Type::INT8)];
         let row = live.rows(&self.statements.release, &bound).await.and_then(one);
-        let found = match value::<String>(&row.map_err(|e| e.with_name(&claim.name))?, 0)?.as_str() {
-            "f" => Release::Freed,
-            "n" => Release::NotHeld,
-            "e" => Release::Evicted,
-            other => return Err(unexpected(other)),
-        };
+        let found = row.and_then(|row| released(&row));
+        live.count(found.as_ref().map(|found| *found == Release::Freed));
+        let found = found.map_err(|e| e.with_name(&claim.name))?;
         let (by, shared) = ((live.number, self.link.now()), &self.shared);
         Ok(shedlock::released(found, claim, by, &shared.rests, &shared.in_flight))
     }

@@ -2,7 +2,7 @@
 //! been replaced. They accept connections, take writes, and no commit returns.
 
 use crate::sync::lock;
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -59,11 +59,12 @@ impl AtHost {
         self.host().times.load(Ordering::Acquire) == self.times
     }
 
-    /// Counts a step that had to be written.
-    pub(crate) fn count<T>(&self, answer: &Result<T>) {
+    /// Counts a step that had to be carried out: whether anything was written. An answer for which nothing was says nothing about
+    /// the host: it comes from one whose commits do not return, too.
+    pub(crate) fn count(&self, written: Result<bool, &Error>) {
         let host = self.host();
-        match answer {
-            Ok(_) if host.refusals.load(Ordering::Relaxed) == 0 => {}
+        match written {
+            Ok(written) if !written || host.refusals.load(Ordering::Relaxed) == 0 => {}
             Ok(_) => host.refusals.store(0, Ordering::Relaxed),
             Err(e) if is_refusal(e) && self.is_good() => {
                 if host.refusals.fetch_add(1, Ordering::Relaxed) + 1 >= REFUSALS {
@@ -90,26 +91,41 @@ fn is_refusal(error: &Error) -> bool {
 mod tests {
     use super::*;
 
-    fn refused() -> Result<()> {
-        Err(Error::new(ErrorKind::Unavailable, "no answer"))
+    fn is_left_after(answers: &[Option<bool>]) -> bool {
+        let first = Hosts::new(2).at(0);
+        answers.iter().for_each(|answer| count(&first, *answer));
+        !first.is_good()
+    }
+
+    /// `None`: the step was not carried out.
+    fn count(host: &AtHost, written: Option<bool>) {
+        let refused = Error::new(ErrorKind::Unavailable, "no answer");
+        host.count(written.ok_or(&refused));
+    }
+
+    #[test]
+    fn only_what_was_written_shows_that_a_host_carries_out_its_steps() {
+        let refused = None;
+        assert!(is_left_after(&[refused; 3]));
+        assert!(!is_left_after(&[refused, refused, Some(true), refused, refused]), "not three in a row");
+        assert!(is_left_after(&[refused, refused, Some(false), refused]), "nothing was written");
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_host_that_carries_nothing_out_is_tried_after_the_others() {
         let hosts = Hosts::new(3);
         let (first, beside) = (hosts.at(0), hosts.at(0));
-        for answer in [refused(), refused(), Ok(()), refused(), refused()] {
-            first.count(&answer);
-        }
-        assert!(first.is_good() && hosts.order() == [0, 1, 2], "not three times in a row");
-        first.count(&Err::<(), _>(Error::new(ErrorKind::Denied, "no")));
-        beside.count(&refused());
+        (0..2).for_each(|_| count(&first, None));
+        assert!(first.is_good() && hosts.order() == [0, 1, 2], "not three times");
+        first.count(Err(&Error::new(ErrorKind::Denied, "no")));
+        assert!(first.is_good(), "an answer");
+        count(&beside, None);
         assert!(!first.is_good() && !beside.is_good(), "every connection is replaced");
         assert_eq!(hosts.order(), [1, 2, 0]);
-        first.count(&refused());
+        count(&first, None);
         tokio::time::advance(Duration::from_secs(1)).await;
         let second = hosts.at(1);
-        (0..3).for_each(|_| second.count(&refused()));
+        (0..3).for_each(|_| count(&second, None));
         assert_eq!(hosts.order(), [2, 0, 1], "the one that was given up last is the last one");
         assert!(hosts.at(0).is_good(), "a new connection begins anew");
         tokio::time::advance(LATER).await;

@@ -9,7 +9,7 @@ use crate::backend::{
     Session, Until,
 };
 use crate::stores::shared::net::Open;
-use crate::{Error, ErrorKind, LossCause, Result};
+use crate::{Error, LossCause, Result};
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -87,12 +87,6 @@ fn scheme<S: Store>() -> &'static str {
     <S::Connector as Open>::SCHEME
 }
 
-/// The error for a claim whose task has ended without an answer.
-pub(super) fn crashed() -> Error {
-    let why = "the client was closed during the request";
-    Error::new(ErrorKind::Unavailable, why).with_outcome_unknown()
-}
-
 #[async_trait]
 impl<S: Store> Backend for Sessions<S> {
     fn info(&self) -> &Info {
@@ -106,7 +100,7 @@ impl<S: Store> Backend for Sessions<S> {
             self.store.parts().host.spawn(Keeper::new(&self.store, claim, until, &seat).run());
         }
         let named = |e: Error| e.with_backend(scheme::<S>()).with_name(&claim.name);
-        match seat.answer().await.map_err(named)? {
+        match seat.answer().await {
             State::Granted(grant) => Ok(Acquired::Granted(proved(grant))),
             State::Ended(End::Broken(_, e)) => Err(named(e).with_outcome_unknown()),
             ended => {
@@ -133,8 +127,7 @@ impl<S: Store> Backend for Sessions<S> {
     async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
         let Some(seat) = self.seats().get(claim.id) else { return self.absent(claim).await };
         seat.leave(leave.used);
-        let ended = seat.ended().await.map_err(|e| e.with_backend(scheme::<S>()))?;
-        let State::Ended(end) = ended else { return Err(crashed().with_backend(scheme::<S>())) };
+        let end = seat.ended().await;
         if let End::Broken(session, _) = &end {
             self.store.end(session).await.map_err(|e| e.with_name(&claim.name))?;
         }
@@ -165,3 +158,6 @@ impl<S: Store> Backend for Sessions<S> {
         Some(&*self.store)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,6 +17,15 @@ pub(super) struct Keeper<S: Store> {
     claim: Claim,
     until: Until,
     seat: Arc<Seat<IdOf<S>>>,
+    /// The session that it asks over.
+    session: Option<IdOf<S>>,
+}
+
+/// A task that panics, or that ends with its client, leaves nobody waiting for it. Its session was dropped before.
+impl<S: Store> Drop for Keeper<S> {
+    fn drop(&mut self) {
+        self.seat.deserted(self.session.take());
+    }
 }
 
 /// The share of the time after which the server ends a silent session: two proofs may fail, and a third one be late.
@@ -53,14 +62,14 @@ struct Answer<H> {
 
 impl<S: Store> Keeper<S> {
     pub(super) fn new(store: &Arc<S>, claim: &Claim, until: Until, seat: &Arc<Seat<IdOf<S>>>) -> Self {
-        Self { store: store.clone(), claim: claim.clone(), until, seat: seat.clone() }
+        Self { store: store.clone(), claim: claim.clone(), until, seat: seat.clone(), session: None }
     }
 
     fn parts(&self) -> &Parts<S::Connector> {
         self.store.parts()
     }
 
-    pub(super) async fn run(self) {
+    pub(super) async fn run(mut self) {
         let session = tokio::select! {
             biased;
             _ = self.seat.is_left() => return self.seat.end(End::Nothing),
@@ -69,6 +78,7 @@ impl<S: Store> Keeper<S> {
                 Err(e) => return self.seat.end(End::Failed(e)),
             },
         };
+        self.session = Some(session.id.clone());
         match self.hold(&session).await {
             Ok((end, reuse)) => self.put_back(session, end, reuse).await,
             Err(e) => {

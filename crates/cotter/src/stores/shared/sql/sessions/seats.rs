@@ -3,7 +3,7 @@
 use crate::backend::by_claim::ByClaim;
 use crate::backend::{ClaimId, Grant};
 use crate::sync::lock;
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, LossCause};
 use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
 
@@ -87,6 +87,20 @@ impl<I: Clone> Seat<I> {
         self.state.send_replace(State::Ended(end));
     }
 
+    /// Its task has ended. If it has not said how, it never will: a grant is lost, and what may be in the server with it is what its
+    /// session has.
+    pub(super) fn deserted(&self, session: Option<I>) {
+        match self.state() {
+            State::Ended(_) => return,
+            State::Granted(grant) => grant.session.iter().for_each(|life| life.lose(LossCause::SessionLost)),
+            State::Asking => {}
+        }
+        self.end(match session {
+            Some(session) => End::Broken(session, crashed()),
+            None => End::Failed(crashed()),
+        });
+    }
+
     /// Has the task end, after `used` turns.
     pub(super) fn leave(&self, used: u16) {
         self.left.send_replace(Some(used));
@@ -103,18 +117,39 @@ impl<I: Clone> Seat<I> {
     }
 
     /// Waits for the grant or the end. Cancel safe.
-    pub(super) async fn answer(&self) -> Result<State<I>> {
-        self.wait(|state| !matches!(state, State::Asking)).await
+    pub(super) async fn answer(&self) -> State<I> {
+        self.wait(|state| match state {
+            State::Asking => None,
+            answer => Some(answer.clone()),
+        })
+        .await
     }
 
     /// Waits for the end. Cancel safe.
-    pub(super) async fn ended(&self) -> Result<State<I>> {
-        self.wait(|state| matches!(state, State::Ended(_))).await
+    pub(super) async fn ended(&self) -> End<I> {
+        self.wait(|state| match state {
+            State::Ended(end) => Some(end.clone()),
+            State::Asking | State::Granted(_) => None,
+        })
+        .await
     }
 
-    async fn wait(&self, wanted: impl FnMut(&State<I>) -> bool) -> Result<State<I>> {
+    /// The task always comes to an end, and says so ([`deserted`](Self::deserted)).
+    async fn wait<T>(&self, mut wanted: impl FnMut(&State<I>) -> Option<T>) -> T {
         let mut state = self.state.subscribe();
-        let state = state.wait_for(wanted).await.map(|state| state.clone());
-        state.map_err(|_| super::backend::crashed())
+        loop {
+            if let Some(found) = wanted(&state.borrow_and_update()) {
+                return found;
+            }
+            if state.changed().await.is_err() {
+                return std::future::pending().await;
+            }
+        }
     }
+}
+
+/// The error for a claim whose task has ended without an answer.
+fn crashed() -> Error {
+    let why = "the request ended without an answer: the client was closed, or its task panicked";
+    Error::new(ErrorKind::Unavailable, why)
 }
