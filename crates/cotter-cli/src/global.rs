@@ -40,6 +40,7 @@ fn stores() -> String {
         "flock:/PATH",
         "redis://HOST/DB",
         "rediss://HOST",
+        "redis+sentinel://HOST,HOST,HOST/SERVICE",
         "unix:/SOCKET",
     ];
     urls.push("redlock://HOST,HOST,HOST");

@@ -1,6 +1,7 @@
 //! The subscription that wakes waiters and the watchers of notes: one for each connection, opened at the first contention.
 
 use super::connection::Link;
+use super::live::Live;
 use super::names::LockKeys;
 use super::script;
 use super::state::{Message, asked_again};
@@ -141,7 +142,7 @@ impl Reader {
     async fn run(self: Arc<Self>) {
         let mut backoff = BACKOFF;
         loop {
-            let beside = self.carrier();
+            let beside = self.carrier().await;
             if let Ok(subscription) = self.link.subscribe(&self.channel).await {
                 backoff.reset();
                 self.state.send_replace(State::Open);
@@ -151,7 +152,7 @@ impl Reader {
                 let following = self.notes.follow(sink.clone(), self.link.timeout());
                 let end = tokio::select! {
                     biased;
-                    end = self.read(sink, stream, beside) => end,
+                    end = self.read(sink, stream, beside.as_deref()) => end,
                     () = following => End::Lost,
                 };
                 self.waiters.channels.set(&self.channel, false);
@@ -168,12 +169,18 @@ impl Reader {
         self.state.send_replace(State::Closed);
     }
 
-    /// The number of the connection that carries the requests.
-    fn carrier(&self) -> Option<u64> {
-        self.link.current().map(|live| live.number)
+    /// The connection that carries the requests.
+    async fn carrier(&self) -> Option<Arc<Live>> {
+        match self.link.connector.sentinels() {
+            // The subscription has to be on the server that this one leads to.
+            Some(_) => self.link.live().await.ok(),
+            None => self.link.current(),
+        }
     }
 
-    async fn read(&self, mut sink: PubSubSink, mut stream: PubSubStream, beside: Option<u64>) -> End {
+    async fn read(&self, mut sink: PubSubSink, mut stream: PubSubStream, beside: Option<&Live>) -> End {
+        let number = |live: &Live| live.number;
+        let mut over = pin!(over(beside));
         let mut tick = tokio::time::interval(PING_PERIOD);
         let mut idle = self.listeners.idle_time();
         tick.tick().await;
@@ -181,6 +188,7 @@ impl Reader {
             let next = pin!(next(&mut stream));
             tokio::select! {
                 biased;
+                () = &mut over => return End::Lost,
                 message = next => match message {
                     Some(message) => self.on_message(&message).await,
                     None => return End::Lost,
@@ -191,7 +199,7 @@ impl Reader {
                     }
                     // A new connection for requests may lead to another server, after a fail-over: that server sees
                     // no subscriber, and would pass over the waiters of this process for ever.
-                    if self.carrier() != beside {
+                    if self.link.current().as_deref().map(number) != beside.map(number) {
                         return End::Lost;
                     }
                     let pong = tokio::time::timeout(self.link.timeout(), sink.ping::<redis::Value>()).await;
@@ -227,7 +235,16 @@ impl Reader {
     }
 }
 
-async fn next(stream: &mut PubSubStream) -> Option<Msg> {
+/// Completes when the server of this connection is not the master any more, if sentinels say so.
+async fn over(live: Option<&Live>) {
+    match live {
+        Some(live) => live.over().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The next message; `None` at the end of the subscription.
+pub(super) async fn next(stream: &mut PubSubStream) -> Option<Msg> {
     use futures_core::Stream;
     poll_fn(|cx| Pin::new(&mut *stream).poll_next(cx)).await
 }

@@ -101,9 +101,7 @@ pub(crate) use tls::refused;
 pub(crate) use tls::verifies;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use url::is_local;
-#[cfg(any(feature = "postgres", feature = "mysql", feature = "etcd", feature = "zookeeper"))]
-pub(crate) use url::readable;
 #[cfg(feature = "redis")]
 pub(crate) use url::{ENCODE, check_end_of_password};
 #[cfg(feature = "server")]
-pub(crate) use url::{Url, split};
+pub(crate) use url::{Url, readable, split};
