@@ -31,7 +31,7 @@ fn store(url: &str) -> Box<dyn Connect> {
         #[cfg(feature = "zookeeper")]
         Some("zookeeper") => Box::new(cotter::zookeeper::Store::from_url(url).unwrap()),
         #[cfg(feature = "redis")]
-        Some("redis" | "redis+sentinel") => Box::new(cotter::redis::Store::from_url(url).unwrap()),
+        Some("redis") => Box::new(cotter::redis::Store::from_url(url).unwrap()),
         scheme => panic!("no feature of the test kit for {scheme:?}"),
     }
 }

@@ -7,12 +7,13 @@ use super::script;
 use super::state::{Message, asked_again};
 use super::waiters::{Delivery, Waiters};
 use super::watched::{WatchedNote, WatchedNotes};
+use crate::Result;
 use crate::backend::Backoff;
 use crate::stores::shared::net::{Listener, Listeners};
 use crate::sync::lock;
 use redis::Msg;
 use redis::aio::{PubSubSink, PubSubStream};
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -143,7 +144,9 @@ impl Reader {
         let mut backoff = BACKOFF;
         loop {
             let beside = self.carrier().await;
-            if let Ok(subscription) = self.link.subscribe(&self.channel).await {
+            if let Ok(beside) = beside
+                && let Ok(subscription) = self.link.subscribe(&self.channel).await
+            {
                 backoff.reset();
                 self.state.send_replace(State::Open);
                 self.waiters.channels.set(&self.channel, true);
@@ -170,17 +173,23 @@ impl Reader {
     }
 
     /// The connection that carries the requests.
-    async fn carrier(&self) -> Option<Arc<Live>> {
+    async fn carrier(&self) -> Result<Option<Arc<Live>>> {
         match self.link.connector.sentinels() {
             // The subscription has to be on the server that this one leads to.
-            Some(_) => self.link.live().await.ok(),
-            None => self.link.current(),
+            Some(_) => self.link.live().await.map(Some),
+            None => Ok(self.link.current()),
         }
     }
 
     async fn read(&self, mut sink: PubSubSink, mut stream: PubSubStream, beside: Option<&Live>) -> End {
-        let number = |live: &Live| live.number;
-        let mut over = pin!(over(beside));
+        // Without sentinels, never.
+        let over = async {
+            match beside {
+                Some(live) => live.over().await,
+                None => pending().await,
+            }
+        };
+        let mut over = pin!(over);
         let mut tick = tokio::time::interval(PING_PERIOD);
         let mut idle = self.listeners.idle_time();
         tick.tick().await;
@@ -199,7 +208,7 @@ impl Reader {
                     }
                     // A new connection for requests may lead to another server, after a fail-over: that server sees
                     // no subscriber, and would pass over the waiters of this process for ever.
-                    if self.link.current().as_deref().map(number) != beside.map(number) {
+                    if self.link.current().map(|live| live.number) != beside.map(|live| live.number) {
                         return End::Lost;
                     }
                     let pong = tokio::time::timeout(self.link.timeout(), sink.ping::<redis::Value>()).await;
@@ -232,14 +241,6 @@ impl Reader {
             let args: [&[u8]; 3] = [id.as_bytes(), b"00000", self.retain.as_bytes()];
             script::RELEASE.send(&live, &LockKeys::new(&key).all(), &args, 1).await;
         }
-    }
-}
-
-/// Completes when the server of this connection is not the master any more, if sentinels say so.
-async fn over(live: Option<&Live>) {
-    match live {
-        Some(live) => live.over().await,
-        None => std::future::pending().await,
     }
 }
 

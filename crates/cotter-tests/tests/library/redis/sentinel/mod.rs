@@ -3,7 +3,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `failover` | what becomes of locks, waiters and tokens when another server becomes the master |
-//! | `told` | what is believed of what sentinels say; sentinels that a test plays itself |
+//! | `told`, `played` | what is believed of what sentinels say; a sentinel that a test plays |
 //! | `tls` | `rediss+sentinel:` |
 //! | `refusals` | URLs, credentials and sentinels that are wrong, and what is said of it |
 //! | `doctor` | what `doctor` says |
@@ -14,6 +14,7 @@ mod contract;
 mod doctor;
 mod failover;
 mod long_run;
+mod played;
 mod refusals;
 mod tls;
 mod told;

@@ -68,7 +68,8 @@ impl Sentinels {
                            the last failover";
             return vec![Finding::limits("failover", message)];
         };
-        let (all, needed) = (others + 1, (others + 1) / 2 + 1);
+        let all = others + 1;
+        let needed = all / 2 + 1;
         if asked.len() < all {
             let message =
                 format!("the URL names {} of {all}: name all of them, so that any may be down", asked.len());

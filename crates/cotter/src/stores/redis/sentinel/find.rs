@@ -46,10 +46,11 @@ impl Connector {
         let mut live = tokio::select! {
             biased;
             opened = self.open_master(sentinels, &named, &endpoint) => opened?,
-            other = sentinels.name_other(&named, &self.options) => return Err(replaced(&named, &other)),
+            () = asked.over() => return Err(replaced(&named)),
+            () = sentinels.name_other(&named, &self.options) => return Err(replaced(&named)),
         };
         let Some(term) = sentinels.master.confirm(named.clone(), &asked) else {
-            return Err(unavailable(format!("{named} was replaced while it was connected to")));
+            return Err(replaced(&named));
         };
         let (over, listening) = (term.clone(), self.listens.then(|| (sentinels.clone(), self.clone())));
         live.lead(term, async move {
@@ -91,13 +92,11 @@ impl Sentinels {
     }
 
     /// Completes when the sentinels name another server than this one.
-    async fn name_other(&self, than: &Named, options: &Options) -> Named {
+    async fn name_other(&self, than: &Named, options: &Options) {
         loop {
             sleep(PATIENCE).await;
-            if let Ok(named) = self.name(options).await
-                && !named.is_at(than)
-            {
-                return named;
+            if self.name(options).await.is_ok_and(|named| !named.is_at(than)) {
+                return;
             }
         }
     }
@@ -114,8 +113,8 @@ fn role_denied(e: Error) -> Error {
     }
 }
 
-fn replaced(named: &Named, other: &Named) -> Error {
-    unavailable(format!("{named} does not answer, and the sentinels name {other} now"))
+fn replaced(named: &Named) -> Error {
+    unavailable(format!("{named} was replaced as the master while it was connected to"))
 }
 
 fn unavailable(why: String) -> Error {
