@@ -311,8 +311,8 @@ fn by_url_or_name(
 fn from_command_line(url: &str) -> Result<Chosen, Failure> {
     if has_password(url) {
         let why = "refused: a password in --url would be visible to every user on this host; \
-                   use --password-file (sentinel_password_file= for sentinels), or put the URL into COTTER_URL or the configuration \
-                   file";
+                   use --password-file, or put the URL into COTTER_URL or the configuration file; for that of sentinels, there is \
+                   sentinel_password_file= as well";
         return Err(Failure::config(why));
     }
     Ok(Chosen::by_url(url, "--url"))

@@ -1,7 +1,7 @@
 //! A sentinel that is played by the test.
 
 use cotter_testkit::servers::Redis;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
