@@ -41,6 +41,7 @@ fn stores() -> String {
         "redis://HOST/DB",
         "rediss://HOST",
         "unix:///SOCKET",
+        "redis+sentinel://HOST,HOST,HOST/SERVICE",
     ];
     urls.push("redlock://HOST,HOST,HOST");
     urls.extend(cfg!(feature = "postgres").then_some("postgres://HOST/DATABASE"));

@@ -45,6 +45,8 @@ impl PasswordFile {
         [
             "redis:",
             "rediss:",
+            "redis+sentinel:",
+            "rediss+sentinel:",
             "unix:",
             "postgres:",
             "postgresql:",
@@ -65,7 +67,9 @@ impl PasswordFile {
         if !Self::is_for(url) {
             return Err(Failure::config(format!("{from}: this kind of store has no password; leave it out")));
         }
-        if has_password || url.contains("password_file=") {
+        // That of sentinels is another password.
+        let has_file = ["?password_file=", "&password_file="].iter().any(|option| url.contains(option));
+        if has_password || has_file {
             let why = format!("{from}: the URL has a password too; leave one of the two out");
             return Err(Failure::config(why));
         }

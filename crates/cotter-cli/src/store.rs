@@ -277,7 +277,7 @@ fn by_url_or_name(
         let of_store = format!("password_file of {name:?} in {}", file.display());
         let password_file = password_file.map(|path| PasswordFile::new(&path, of_store)).transpose()?;
         let chosen = Chosen::by_url(url, format!("{from}, {}", file.display()));
-        let exposed = password(&chosen.url).map(|_| file);
+        let exposed = has_password(&chosen.url).then_some(file);
         Ok(Chosen { name: Some(name.to_owned()), password_file, exposed, ..chosen })
     };
     if let Some(url) = &global.url {
@@ -309,9 +309,10 @@ fn by_url_or_name(
 }
 
 fn from_command_line(url: &str) -> Result<Chosen, Failure> {
-    if password(url).is_some() {
+    if has_password(url) {
         let why = "refused: a password in --url would be visible to every user on this host; \
-                   use --password-file, or put the URL into COTTER_URL or the configuration file";
+                   use --password-file, or put the URL into COTTER_URL or the configuration file; for that of sentinels, there is \
+                   sentinel_password_file= as well";
         return Err(Failure::config(why));
     }
     Ok(Chosen::by_url(url, "--url"))
@@ -356,7 +357,16 @@ fn password(url: &str) -> Option<std::ops::Range<usize>> {
 
 /// Where the first option begins that may contain an `@`, such as the path of a password file.
 fn start_of_texts(url: &str) -> usize {
-    let texts = ["ca=/", "cert=/", "key=/", "password_file=/", "host=/", "socket=/", "client_name="];
+    let texts = [
+        "ca=/",
+        "cert=/",
+        "key=/",
+        "password_file=/",
+        "sentinel_password_file=/",
+        "host=/",
+        "socket=/",
+        "client_name=",
+    ];
     let starts = url.match_indices(['?', '&']).map(|(at, _)| at);
     starts
         .into_iter()
@@ -364,15 +374,28 @@ fn start_of_texts(url: &str) -> usize {
         .unwrap_or(url.len())
 }
 
+/// The options that are passwords: of sentinels, and one that no store reads, but other clients do.
+const SECRETS: [&str; 2] = ["sentinel_password=", "password="];
+
+/// The pieces of a URL up to each sign that begins an option; without those that are passwords.
+fn without_secrets(url: &str) -> String {
+    let public = |piece: &str| match SECRETS.iter().find(|secret| piece.starts_with(**secret)) {
+        Some(secret) if piece.ends_with(['?', '&']) => format!("{secret}{}", &piece[piece.len() - 1..]),
+        Some(secret) => (*secret).to_owned(),
+        None => piece.to_owned(),
+    };
+    url.split_inclusive(['?', '&']).map(public).collect()
+}
+
+/// Whether there is a password in the URL, of a server or of sentinels.
+fn has_password(url: &str) -> bool {
+    password(url).is_some() || without_secrets(url) != url
+}
+
 fn without_password(url: &str) -> String {
-    let mut url = url.to_owned();
+    let mut url = without_secrets(url);
     if let Some(range) = password(&url) {
         url.replace_range(range, "");
-    }
-    // No store reads a password there, but some clients do.
-    while let Some(at) = ["?password=", "&password="].iter().find_map(|option| url.find(option)) {
-        let end = url[at + 1..].find('&').map_or(url.len(), |end| at + 1 + end);
-        url.replace_range(at + 1..end, "");
     }
     url
 }
@@ -393,8 +416,12 @@ mod tests {
             ("redis://h:6379", "redis://h:6379"),
             ("redis://h:6379?password_file=/run/a@1/pw", "redis://h:6379?password_file=/run/a@1/pw"),
             ("redis://ann:p@w/x?y@h?ca=/a@b", "redis://ann@h?ca=/a@b"),
-            ("postgres://h/db?user=u&password=pw&mode=row", "postgres://h/db?user=u&&mode=row"),
-            ("postgres://h/db?password=pw", "postgres://h/db?"),
+            ("postgres://h/db?user=u&password=pw&mode=row", "postgres://h/db?user=u&password=&mode=row"),
+            ("postgres://h/db?password=pw", "postgres://h/db?password="),
+            (
+                "redis+sentinel://a:p@h,i/s?sentinel_password=pw&sentinel_password=w@x",
+                "redis+sentinel://a@h,i/s?sentinel_password=&sentinel_password=",
+            ),
             ("file:///srv/a:b@c", "file:///srv/a:b@c"),
             ("file:", "file:"),
         ] {

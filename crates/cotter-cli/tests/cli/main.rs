@@ -38,6 +38,7 @@ mod scripts;
 mod seckill;
 mod secrets;
 mod semaphore;
+mod sentinels;
 mod shared;
 mod shim;
 mod signals;

@@ -7,9 +7,12 @@ const CANARY: &str = "canary-7f3a";
 #[test]
 fn a_password_on_the_command_line_is_refused() {
     let env = TestEnv::new();
-    for url in
-        [format!("redis://ann:{CANARY}@h/0"), format!("redis://:{CANARY}@h"), format!("x://a:{CANARY}@b@h")]
-    {
+    for url in [
+        format!("redis://ann:{CANARY}@h/0"),
+        format!("redis://:{CANARY}@h"),
+        format!("x://a:{CANARY}@b@h"),
+        format!("redis+sentinel://h,i/s?timeout=1s&sentinel_password={CANARY}"),
+    ] {
         let output = env.run(["-v", "--url", &url, "run", "a", "true"]).code(78);
         let output =
             output.one_line(&["password in --url", "use --password-file, or put the URL into COTTER_URL"]);
@@ -20,8 +23,9 @@ fn a_password_on_the_command_line_is_refused() {
 #[test]
 fn no_message_repeats_a_password() {
     let env = TestEnv::new();
-    for place in ["nope://", "memory://", "file://", "file:", ""] {
-        let url = format!("{place}ann:{CANARY}@h");
+    let sentinels = format!("redis+sentinel://h/s?sentinel_password={CANARY}&colour=red");
+    let places = ["nope://", "memory://", "file://", "file:", ""];
+    for url in places.map(|place| format!("{place}ann:{CANARY}@h")).into_iter().chain([sentinels]) {
         let mut command = env.cotter(["-v", "run", "a", "true"]);
         let output = Running::start(command.env("COTTER_URL", &url)).end().code(78);
         assert!(!output.stderr.contains(CANARY), "{output:?}");

@@ -69,7 +69,7 @@ pub use pooler::Pooler;
 pub use postgres::{Postgres, PostgresBuilder};
 pub use proxy::{Loss, Proxy};
 pub use redis::{Redis, RedisBuilder, redlock_url};
-pub use sentinel::Sentinels;
+pub use sentinel::{Sentinels, SentinelsBuilder};
 pub use skew::forking_library;
 pub use splitter::Splitter;
 pub use standstill::Standstill;

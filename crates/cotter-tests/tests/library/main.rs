@@ -23,6 +23,7 @@
 //! | `quorum` | a quorum of real servers that fail |
 //! | `authority` | certificates |
 //! | `logins` | logging in to a database server |
+//! | `players` | clients that want one lock while servers change places |
 //! | `long_run` | programs that stand between clients and servers, in the long run only |
 //! | `kept` | names that stay locked after the release |
 //! | `silent` | a store that does not answer |
@@ -88,6 +89,8 @@ mod owners;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
 mod peer;
 mod placement;
+#[cfg(feature = "redis")]
+mod players;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod proofs;

@@ -49,6 +49,7 @@ impl Client {
     /// | `file:///DIR` | that directory |
     /// | `flock:/PATH` | the lock that flock(1) takes on that path |
     /// | `redis://HOST/DB`, `rediss://`, `unix:///SOCKET` | a Redis or Valkey server (feature `redis`) |
+    /// | `redis+sentinel://HOST,HOST,HOST/SERVICE`, `rediss+sentinel://` | the master that these sentinels name (feature `redis`) |
     /// | `redlock://HOST,HOST,HOST`, `redlocks://` | a majority of independent Redis servers (feature `redis`) |
     /// | `etcd://HOST,HOST` | an etcd cluster (feature `etcd`) |
     /// | `zookeeper://HOST,HOST/PATH` | a ZooKeeper ensemble (feature `zookeeper`) |

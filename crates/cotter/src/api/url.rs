@@ -22,7 +22,9 @@ pub(crate) fn parse(url: &str) -> Result<Arc<dyn Connect>> {
         #[cfg(feature = "file")]
         "flock" => Ok(Arc::new(crate::stores::file::Flock::from_url(rest)?)),
         #[cfg(feature = "redis")]
-        "redis" | "rediss" | "unix" => Ok(Arc::new(crate::stores::redis::Store::from_url(url)?)),
+        "redis" | "rediss" | "redis+sentinel" | "rediss+sentinel" | "unix" => {
+            Ok(Arc::new(crate::stores::redis::Store::from_url(url)?))
+        }
         #[cfg(feature = "etcd")]
         "etcd" => Ok(Arc::new(crate::stores::etcd::Store::from_url(url)?)),
         #[cfg(feature = "zookeeper")]
@@ -46,14 +48,17 @@ pub(crate) fn parse(url: &str) -> Result<Arc<dyn Connect>> {
 
 /// Whether a URL begins with a scheme, and not with a user name or a password.
 fn is_scheme(scheme: &str, rest: &str) -> bool {
-    scheme.bytes().all(|b| b.is_ascii_alphanumeric()) && (rest.starts_with('/') || !rest.contains('@'))
+    let is_sign = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-');
+    scheme.bytes().all(is_sign) && (rest.starts_with('/') || !rest.contains('@'))
 }
 
 /// A store that this build is without, and the feature that it needs.
 fn left_out(scheme: &str) -> Option<(&'static str, &'static str)> {
     Some(match scheme {
         "file" | "flock" => ("locks in files", "file"),
-        "redis" | "rediss" | "unix" | "redlock" | "redlocks" => ("Redis", "redis"),
+        "redis" | "rediss" | "redis+sentinel" | "rediss+sentinel" | "unix" | "redlock" | "redlocks" => {
+            ("Redis", "redis")
+        }
         "etcd" => ("etcd", "etcd"),
         "zookeeper" => ("ZooKeeper", "zookeeper"),
         "mysql" | "mariadb" => ("MySQL and MariaDB", "mysql"),
@@ -67,9 +72,8 @@ fn left_out(scheme: &str) -> Option<(&'static str, &'static str)> {
 fn known() -> String {
     let mut known = vec!["memory:"];
     known.extend(cfg!(feature = "file").then_some(["file:///DIR", "flock:/PATH"]).into_iter().flatten());
-    known.extend(
-        cfg!(feature = "redis").then_some(["redis://HOST", "redlock://HOST,HOST,HOST"]).into_iter().flatten(),
-    );
+    let redis = ["redis://HOST", "redis+sentinel://HOST,HOST,HOST/SERVICE", "redlock://HOST,HOST,HOST"];
+    known.extend(cfg!(feature = "redis").then_some(redis).into_iter().flatten());
     known.extend(cfg!(feature = "etcd").then_some("etcd://HOST"));
     known.extend(cfg!(feature = "zookeeper").then_some("zookeeper://HOST"));
     known.extend(cfg!(feature = "mysql").then_some("mysql://HOST/DATABASE"));

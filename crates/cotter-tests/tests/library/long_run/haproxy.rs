@@ -1,7 +1,7 @@
 //! HAProxy before a PostgreSQL primary and its synchronous standby. The standby is promoted and the balancer switched, while the
 //! old primary lives on, and connections to it stay.
 
-use super::players::Players;
+use crate::players::Players;
 use cotter::{Client, Lease};
 use cotter_testkit::servers::{Haproxy, Postgres};
 use cotter_testkit::timing::{Stopwatch, eventually, happens};

@@ -6,11 +6,9 @@
 //! | `haproxy` | a balancer before a PostgreSQL primary and its standby |
 //! | `nutcracker` | a Redis proxy that knows scripts and commands with keys, and nothing else |
 //! | `sentinel` | a Redis master that is replaced by one of its replicas |
-//! | `players` | the clients, and what they believed |
 //!
 //! `pgpool` is in the tests of the scheduler.
 
 mod haproxy;
 mod nutcracker;
-mod players;
 mod sentinel;

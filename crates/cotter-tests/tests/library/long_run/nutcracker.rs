@@ -1,6 +1,6 @@
 //! nutcracker (twemproxy), which closes a connection over which it is sent a command that it does not forward.
 
-use super::players::Players;
+use crate::players::Players;
 use cotter::{Client, ErrorKind, Filter, Lease, Severity};
 use cotter_testkit::servers::{Nutcracker, Redis};
 use cotter_testkit::timing::Stopwatch;

@@ -1,6 +1,6 @@
 //! Redis with Sentinel. Clients go through a balancer that follows the master, and whose old connections stay where they are.
 
-use super::players::Players;
+use crate::players::Players;
 use cotter::{Client, Lease};
 use cotter_testkit::servers::{Haproxy, Redis, Sentinels, acl_rule};
 use cotter_testkit::timing::{Stopwatch, eventually, happens};
@@ -70,7 +70,7 @@ async fn a_master_that_was_replaced_makes_no_second_holder() {
     players.go_on("everybody has left the old master", 20).await;
     eventually("nothing is asked there", || !asked(&servers[first])).await;
 
-    sentinels.fail_over();
+    assert!(sentinels.fail_over());
     eventually("another one is promoted", || sentinels.master() != servers[second].port()).await;
     settled(&servers, &sentinels, &haproxy).await;
     players.go_on("the lock is held after a change by order", 20).await;

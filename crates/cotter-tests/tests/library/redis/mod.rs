@@ -26,6 +26,7 @@ mod refusals;
 mod renewal;
 mod replicated;
 mod runtimes;
+mod sentinel;
 mod setup;
 mod share_rules;
 mod shares;

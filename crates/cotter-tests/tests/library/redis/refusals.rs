@@ -71,7 +71,7 @@ async fn a_server_without_a_command_is_unsupported_and_the_command_named() {
         let client = client(&server.open_url(mode), TTL).await;
         let error = client.mutex("a").try_lock().await.unwrap_err();
         let said = error.to_string();
-        let explained = said.contains(&format!("the command {command};")) && said.contains("Sentinel");
+        let explained = said.contains(&format!("the command {command};")) && said.contains("sentinel");
         assert!(error.kind() == ErrorKind::Unsupported && explained, "{said}");
     }
 }

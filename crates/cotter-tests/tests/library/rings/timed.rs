@@ -46,6 +46,8 @@ const TIMED: &[&str] = &[
     "stores/redis/connector.rs",
     "stores/redis/live.rs",
     "stores/redis/rights.rs",
+    // Asking sentinels, and listening to them.
+    "stores/redis/sentinel/",
     "stores/redis/wake.rs",
     "stores/redis/watched.rs",
     // The connection to an ensemble, and the session that goes on over several of them.

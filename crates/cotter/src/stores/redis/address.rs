@@ -1,11 +1,13 @@
 //! The address of a server, from a URL.
 
+use super::sentinel::Sentinels;
 use super::socket::{Endpoint, Server};
 use crate::Result;
 use crate::error::config;
-use crate::stores::shared::net::{Certificates, ENCODE, HostPort, Password, Url, decode};
+use crate::stores::shared::net::{Certificates, ENCODE, HostPort, Password, Url, decode, readable};
 use redis::{ConnectionAddr, RedisConnectionInfo};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The parts of a URL before its query.
 #[derive(Default)]
@@ -17,9 +19,20 @@ pub(super) struct Address {
     user: Option<String>,
     pub(super) password: Option<Password>,
     pub(super) db: i64,
+    /// Instead of a host.
+    pub(super) service: Option<Service>,
+}
+
+/// A service, and the sentinels that know its master.
+pub(super) struct Service {
+    name: String,
+    sentinels: Vec<(String, u16)>,
+    pub(super) user: Option<String>,
+    pub(super) password: Option<Password>,
 }
 
 const PORT: u16 = 6379;
+const SENTINEL_PORT: u16 = 26379;
 
 impl Address {
     /// Parses `scheme:rest`. `rest` has no query any more.
@@ -27,19 +40,22 @@ impl Address {
         if scheme == "unix" {
             return Self::socket(rest);
         }
-        let Url { user, password, mut hosts, path } = Url::parse(scheme, rest, PORT)?;
-        if hosts.len() > 1 {
-            return Err(config("the URL names more than one host"));
+        let has_sentinels = scheme.ends_with("+sentinel");
+        let port = if has_sentinels { SENTINEL_PORT } else { PORT };
+        let Url { user, password, mut hosts, path } = Url::parse(scheme, rest, port)?;
+        let tls = scheme.starts_with("rediss");
+        let login = Self { tls, user, password: password.map(Password::given), ..Self::default() };
+        if has_sentinels {
+            let (name, path) = path.split_once('/').unwrap_or((path, ""));
+            let service = Some(Service::new(decode("service", name)?, hosts, scheme)?);
+            return Ok(Self { service, db: database(path)?, ..login });
         }
-        let db = database(path)?;
-        Ok(Self {
-            tls: scheme == "rediss",
-            host: hosts.pop(),
-            user,
-            password: password.map(Password::given),
-            db,
-            ..Self::default()
-        })
+        if hosts.len() > 1 {
+            return Err(config(
+                "the URL names more than one host; with sentinels, it begins with redis+sentinel:",
+            ));
+        }
+        Ok(Self { host: hosts.pop(), db: database(path)?, ..login })
     }
 
     fn socket(rest: &str) -> Result<Self> {
@@ -63,32 +79,61 @@ impl Address {
 
     /// The endpoint and the credentials. Nothing is sent.
     pub(super) fn server(&self, certificates: &Certificates) -> Result<Server> {
-        let endpoint = match &self.host {
-            None => Endpoint::Unix(self.path.clone()),
-            Some((host, port)) if self.tls => {
-                Endpoint::Tls(HostPort::new(host, *port), certificates.config()?)
-            }
-            Some((host, port)) => Endpoint::Tcp(HostPort::new(host, *port)),
+        let tls = if self.tls { Some(certificates.config()?) } else { None };
+        let at = |(host, port): &(String, u16)| match &tls {
+            Some(tls) => Endpoint::Tls(HostPort::new(host, *port), tls.clone()),
+            None => Endpoint::Tcp(HostPort::new(host, *port)),
         };
-        let mut login = RedisConnectionInfo::default().set_db(self.db);
-        if let Some(user) = &self.user {
-            login = login.set_username(user);
-        }
-        if let Some(password) = &self.password {
-            login = login.set_password(password.last());
-        }
-        Ok(Server { endpoint, login: login.set_skip_set_lib_name(), password: self.password.clone() })
+        let endpoint = match (&self.host, &self.service) {
+            (Some(host), _) => at(host),
+            (None, None) => Endpoint::Unix(self.path.clone()),
+            (None, Some(Service { name, sentinels, user, password })) => {
+                let sentinel = |host| login(at(host), user.as_deref(), password.as_ref(), 0);
+                let each = sentinels.iter().map(sentinel).collect();
+                Endpoint::Service(Arc::new(Sentinels::new(each, name.clone(), tls.clone())))
+            }
+        };
+        Ok(login(endpoint, self.user.as_deref(), self.password.as_ref(), self.db))
     }
 
     pub(super) fn instance(&self) -> String {
         let Self { host, path, db, .. } = self;
         let db = if *db == 0 { String::new() } else { format!("/{db}") };
+        if let Some(Service { name, sentinels, .. }) = &self.service {
+            // The same service, in whatever order its sentinels are named.
+            let mut sentinels = sentinels.clone();
+            sentinels.sort();
+            return format!("{}/{name}{db}", readable(&sentinels));
+        }
         match host {
             Some((host, port)) if host.contains(':') => format!("[{host}]:{port}{db}"),
             Some((host, port)) => format!("{host}:{port}{db}"),
             None => format!("{}{db}", path.display()),
         }
     }
+}
+
+impl Service {
+    fn new(name: String, sentinels: Vec<(String, u16)>, scheme: &str) -> Result<Self> {
+        if name.is_empty() {
+            return Err(config(format!(
+                "the URL names no service: write {scheme}://HOST,HOST,HOST/SERVICE with the name under which the sentinels watch the \
+                 master, as `SENTINEL MASTERS` lists it"
+            )));
+        }
+        Ok(Self { name, sentinels, user: None, password: None })
+    }
+}
+
+fn login(endpoint: Endpoint, user: Option<&str>, password: Option<&Password>, db: i64) -> Server {
+    let mut login = RedisConnectionInfo::default().set_db(db);
+    if let Some(user) = user {
+        login = login.set_username(user);
+    }
+    if let Some(password) = password {
+        login = login.set_password(password.last());
+    }
+    Server { endpoint, login: login.set_skip_set_lib_name(), password: password.cloned() }
 }
 
 /// The address of a client of the `redis` crate in readable form, without credentials.

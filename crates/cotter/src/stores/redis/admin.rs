@@ -5,6 +5,7 @@ use super::backend::Native;
 use super::batch::all;
 use super::errors::{is_about_slots, unexpected};
 use super::foreign::explain_with_key;
+use super::sentinel::role::Role;
 use super::sharers::Sharers;
 use super::state::Stored;
 use super::{doctor, script};
@@ -72,15 +73,15 @@ impl Native {
         if from.is_some() || doctor::is_through_proxy(&self.link).await.ok()? {
             return None;
         }
-        let (Value::Array(parts), _) = self.link.query(&redis::cmd("ROLE")).await.ok()? else { return None };
-        let words: Vec<String> =
-            parts.into_iter().map(|part| redis::from_redis_value(part).unwrap_or_default()).collect();
-        let [role, _, _, link, ..] = &words[..] else { return None };
-        let lag = match link.as_str() {
-            "connected" => "locks may have changed since",
-            _ => "it has no connection to its master, and locks may have changed long ago",
+        let (answer, _) = self.link.query(&redis::cmd("ROLE")).await.ok()?;
+        let lag = match Role::parse(answer)? {
+            Role::Replica { is_connected: true } => "locks may have changed since",
+            Role::Replica { is_connected: false } => {
+                "it has no connection to its master, and locks may have changed long ago"
+            }
+            _ => return None,
         };
-        (role == "slave").then(|| format!("this server is a replica: {lag}; ask its master"))
+        Some(format!("this server is a replica: {lag}; ask its master"))
     }
 
     /// Walks through the keys from the cursor on until there are names for a page, and returns where the next page begins.

@@ -6,8 +6,9 @@ use super::errors::{Sent, explain, unexpected};
 use super::live::Live;
 use super::options::Options;
 use super::socket::Server;
+use crate::backend::Host;
 use crate::stores::shared::net::{self, Open};
-use crate::{Clock, Moment, Name, Result};
+use crate::{Moment, Name, Result};
 use redis::{Cmd, Value};
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,9 +32,11 @@ impl Open for Connector {
 }
 
 /// Connects for the first time. The caller's runtime drives the connections from now on.
-pub(super) async fn open(server: &Server, options: &Options, clock: &Arc<dyn Clock>) -> Result<Arc<Link>> {
+pub(super) async fn open(server: &Server, options: &Options, host: &Host) -> Result<Arc<Link>> {
     server.endpoint.check()?;
-    Link::open(Connector::new(server, options), clock).await
+    let connector = Connector::new(server, options);
+    let connector = if host.is_engine() { connector.listening() } else { connector };
+    Link::open(connector, host.clock()).await
 }
 
 impl Link {

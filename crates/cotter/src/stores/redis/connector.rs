@@ -6,6 +6,8 @@ use super::identity::Question;
 use super::live::Live;
 use super::options::Options;
 use super::script;
+use super::sentinel::Sentinels;
+use super::sentinel::role::Role;
 use super::socket::{Endpoint, Server, SocketState, TrackedStream};
 use crate::stores::shared::net::{
     ConnectAttempt, Found, HostPort, Password, Surveyed, ask_all, one_server, timed_out,
@@ -13,7 +15,7 @@ use crate::stores::shared::net::{
 use crate::sync::lock;
 use crate::{Error, Result};
 use redis::aio::{MultiplexedConnection, PubSub};
-use redis::{AsyncConnectionConfig, RedisError, RedisResult};
+use redis::{AsyncConnectionConfig, Pipeline, RedisError, RedisResult, Value};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::task::AbortHandle;
@@ -28,7 +30,9 @@ pub(super) struct Connector {
     config: AsyncConnectionConfig,
     pub(super) timeout: Duration,
     pub(super) connect_timeout: Duration,
-    options: Arc<Options>,
+    pub(super) options: Arc<Options>,
+    /// Whether its connections may listen to sentinels: the engine's are always driven.
+    pub(super) listens: bool,
 }
 
 /// The number of requests that the driver's send buffer holds; further senders wait. It is small enough that the requests
@@ -49,12 +53,27 @@ impl Connector {
             timeout: options.timeout,
             connect_timeout: options.connect_timeout,
             options: Arc::new(options.clone()),
+            listens: false,
         }
     }
 
-    /// Opens a connection for requests, to the master if the name of the host leads to several servers. The caller's
-    /// runtime drives it.
+    /// For the connections of the engine.
+    pub(super) fn listening(self) -> Self {
+        Self { listens: true, ..self }
+    }
+
+    /// The sentinels that are asked for the server, if there are any.
+    pub(super) fn sentinels(&self) -> Option<&Arc<Sentinels>> {
+        self.server.endpoint.sentinels()
+    }
+
+    /// Opens a connection for requests, to the master if there are several servers. The caller's runtime drives it.
     pub(super) async fn connect(&self) -> Result<Live> {
+        if let Some(sentinels) = self.sentinels() {
+            let (live, endpoint) = self.connect_to_master(sentinels).await?;
+            *lock(&self.endpoint) = endpoint;
+            return Ok(live);
+        }
         let endpoint = &self.server.endpoint;
         let Some(host) = endpoint.host() else { return self.connect_to(endpoint).await };
         let (live, endpoint) = match self.addresses(host).await? {
@@ -101,7 +120,7 @@ impl Connector {
     }
 
     /// Connects the socket, logs in and loads the scripts, in one round trip each.
-    async fn connect_to(&self, endpoint: &Endpoint) -> Result<Live> {
+    pub(super) async fn connect_to(&self, endpoint: &Endpoint) -> Result<Live> {
         let socket = Arc::<SocketState>::default();
         let (state, attempt) = (socket.clone(), endpoint.attempt());
         let connecting = async {
@@ -122,7 +141,25 @@ impl Connector {
             }),
             Err(_) => Err(timed_out("the connection", limit).with_backend(SCHEME)),
         };
-        Password::judge(self.server.password.as_ref(), made)
+        let live = Password::judge(self.server.password.as_ref(), made)?;
+        if live.knows_scripts {
+            return Ok(live);
+        }
+        let role = live.query(&redis::cmd("ROLE")).await.ok().and_then(Role::parse);
+        role.and_then(|role| role.no_server()).map_or(Ok(live), |e| Err(e.with_backend(SCHEME)))
+    }
+
+    /// Connects to a server that runs no scripts, a sentinel, and sends these commands.
+    pub(super) async fn connect_and_ask(
+        &self,
+        first: &mut Pipeline,
+    ) -> Result<(Live, Vec<RedisResult<Value>>)> {
+        let (socket, endpoint) = (Arc::<SocketState>::default(), &self.server.endpoint);
+        let attempt = endpoint.attempt();
+        let (wire, driver) = self.wire(endpoint, &socket, &attempt).await.map_err(|e| failed(&attempt, e))?;
+        let live = Live::new(wire, false, socket, driver);
+        let answers = live.pipeline(first).await.map_err(|e| failed(&attempt, e))?;
+        Ok((live, answers))
     }
 
     async fn introduced(
@@ -132,15 +169,18 @@ impl Connector {
         attempt: &Arc<ConnectAttempt>,
     ) -> RedisResult<Live> {
         let (wire, driver) = self.wire(endpoint, &socket, attempt).await?;
-        let legacy = script::introduce(&wire, &self.options.client_name).await?;
-        Ok(Live::new(wire, legacy, socket, driver))
+        let said = script::introduce(&wire, &self.options.client_name).await?;
+        let mut live = Live::new(wire, said.legacy, socket, driver);
+        live.knows_scripts = said.knows_scripts;
+        Ok(live)
     }
 
     /// Connects without `CLIENT` and `SCRIPT`: proxies such as twemproxy close a connection over which they are sent a command
     /// that they do not forward. `None` if there is no such proxy: nobody answers a script.
     async fn unintroduced(&self, endpoint: &Endpoint) -> Option<RedisResult<Live>> {
         // Only scripts and commands with keys are forwarded by every proxy.
-        let needs_more = self.options.replicas > 0 || self.options.votes.is_some();
+        let needs_more =
+            self.options.replicas > 0 || self.options.votes.is_some() || self.sentinels().is_some();
         if needs_more || matches!(endpoint, Endpoint::Driver(_)) {
             return None;
         }

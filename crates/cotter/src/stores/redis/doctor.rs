@@ -27,6 +27,9 @@ pub(super) async fn is_through_proxy(link: &Link) -> Result<bool> {
 pub(super) async fn diagnose(link: &Link, options: &Options) -> Result<Vec<Finding>> {
     let mut findings = vec![clock(link).await?];
     findings.extend(of_addresses(&link.connector.survey().await));
+    if let Some(sentinels) = link.connector.sentinels() {
+        findings.extend(sentinels.diagnose(options).await);
+    }
     if options.protocol == Protocol::GetSet {
         findings.extend(FLAWS.map(|(subject, flaw)| Finding::limits(subject, flaw)));
     }
@@ -44,7 +47,7 @@ pub(super) async fn diagnose(link: &Link, options: &Options) -> Result<Vec<Findi
     for (setting, judge) in SETTINGS {
         let ask = redis::cmd("CONFIG").arg("GET").arg(*setting).to_owned();
         match link.query(&ask).await {
-            Ok((value, _)) => findings.push(judge(&pair(value), options.protocol)),
+            Ok((value, _)) => findings.push(judge(&pair(value), options)),
             Err(e) => findings.push(unknown(setting, "CONFIG GET", &e)?),
         }
     }
@@ -72,7 +75,7 @@ const FLAWS: [(&str, &str); 3] = [
     ),
 ];
 
-type Judge = fn(&str, Protocol) -> Finding;
+type Judge = fn(&str, &Options) -> Finding;
 
 const SETTINGS: &[(&str, Judge)] = &[("maxmemory-policy", eviction), ("min-replicas-to-write", replicas)];
 
@@ -165,10 +168,10 @@ fn memory(used: u64, most: u64, retain: Duration) -> Finding {
     }
 }
 
-fn eviction(policy: &str, protocol: Protocol) -> Finding {
+fn eviction(policy: &str, options: &Options) -> Finding {
     // Keys of getset have no time to live; all others have one.
     let harmless =
-        policy == "noeviction" || (protocol == Protocol::GetSet && policy.starts_with("volatile-"));
+        policy == "noeviction" || (options.protocol == Protocol::GetSet && policy.starts_with("volatile-"));
     if harmless {
         return Finding::ok("maxmemory-policy", policy);
     }
@@ -211,7 +214,12 @@ async fn persistence(link: &Link, options: &Options) -> Result<Option<Finding>> 
     Ok(Some(Finding::limits("persistence", message)))
 }
 
-fn replicas(at_least: &str, _: Protocol) -> Finding {
+fn replicas(at_least: &str, options: &Options) -> Finding {
+    if at_least == "0" && options.has_sentinels && options.replicas == 0 {
+        let message = "0: a master that is cut off from its sentinels goes on granting locks, while they make another server the master; set \
+             it to 1, with min-replicas-max-lag, or set replicas=";
+        return Finding::weakens("min-replicas-to-write", message);
+    }
     let message = match at_least {
         "0" => "writes are acknowledged without any replica".into(),
         n => format!("writes need {n} reachable replicas"),

@@ -144,7 +144,7 @@ fn beyond(code: &str, said: &str) -> Option<String> {
         said.strip_prefix("unknown command").map(|rest| rest.trim_start_matches([' ', '\'', '`']))?;
     let command = command.split(['\'', '`', ',']).next().unwrap_or_default();
     Some(format!(
-        "the server does not know the command {command}; if this is a Sentinel (port 26379), connect to the master instead; \
+        "the server does not know the command {command}; if this is a sentinel (port 26379), write redis+sentinel://HOST/SERVICE; \
          if it is a proxy, it has to forward this command"
     ))
 }

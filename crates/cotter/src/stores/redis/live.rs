@@ -1,11 +1,12 @@
 //! A connection to the server, shared by many requests.
 
 use super::errors;
+use super::sentinel::Term;
 use super::socket::{SocketState, never_sent};
 use crate::Moment;
 use crate::stores::shared::net::{self, Idle, next_number};
 use redis::aio::MultiplexedConnection;
-use redis::{Cmd, RedisError, RedisResult, Value};
+use redis::{Cmd, Pipeline, RedisError, RedisResult, Value};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,11 +22,17 @@ pub(super) struct Live {
     legacy: AtomicBool,
     /// It leads through a proxy that closes it at any command that it does not forward.
     pub(super) through_proxy: bool,
+    /// Not if it says that `SCRIPT` is an unknown command.
+    pub(super) knows_scripts: bool,
     /// The id of the run of the server, once it was requested.
     pub(super) run: OnceCell<String>,
     socket: Arc<SocketState>,
     /// The task that drives the socket. `None` if the driver crate has opened the connection, and drives it.
     driver: Option<AbortHandle>,
+    /// The term of the master that it leads to, if sentinels have named that.
+    term: Option<Term>,
+    /// The task that ends the connection with the term.
+    ending: Option<AbortHandle>,
     idle: Idle,
     answers: AtomicU64,
     broken: AtomicBool,
@@ -43,12 +50,33 @@ impl Live {
             number: next_number(),
             legacy: AtomicBool::new(legacy),
             through_proxy: false,
+            knows_scripts: true,
             run: OnceCell::new(),
             socket,
             driver,
+            term: None,
+            ending: None,
             idle: Idle::new(),
             answers: AtomicU64::new(0),
             broken: AtomicBool::new(false),
+        }
+    }
+
+    /// Leads to the master of this term. When `over` completes, requests that wait for an answer fail.
+    pub(super) fn lead(&mut self, term: Term, over: impl Future<Output = ()> + Send + 'static) {
+        let driver = self.driver.clone();
+        let ending = tokio::spawn(async move {
+            over.await;
+            driver.iter().for_each(AbortHandle::abort);
+        });
+        (self.term, self.ending) = (Some(term), Some(ending.abort_handle()));
+    }
+
+    /// Completes when the server is not the master any more, if sentinels say so.
+    pub(super) async fn over(&self) {
+        match &self.term {
+            Some(term) => term.over().await,
+            None => std::future::pending().await,
         }
     }
 
@@ -78,6 +106,11 @@ impl Live {
         })
     }
 
+    /// Sends several commands at once; the answer to each.
+    pub(super) async fn pipeline(&self, commands: &mut Pipeline) -> RedisResult<Vec<RedisResult<Value>>> {
+        commands.ignore_errors().query_async(&mut self.wire.clone()).await
+    }
+
     /// Sends a command without waiting for its answer.
     pub(super) async fn send(&self, cmd: &mut Cmd) {
         cmd.set_no_response(true);
@@ -94,12 +127,17 @@ impl Live {
         if silent || (!e.is_timeout() && e.is_unrecoverable_error()) || errors::is_demoted(e) {
             self.broken.store(true, Ordering::Release);
         }
+        if errors::is_demoted(e) {
+            self.term.iter().for_each(Term::end);
+        }
     }
 }
 
 impl net::Live for Live {
     fn is_usable(&self) -> bool {
-        !self.broken.load(Ordering::Acquire) && !self.socket.has_ended()
+        !self.broken.load(Ordering::Acquire)
+            && !self.socket.has_ended()
+            && !self.term.as_ref().is_some_and(Term::is_over)
     }
 
     fn may_be_stale(&self, now: impl FnOnce() -> Moment) -> bool {
@@ -109,7 +147,7 @@ impl net::Live for Live {
 
 impl Drop for Live {
     fn drop(&mut self) {
-        self.driver.iter().for_each(AbortHandle::abort);
+        self.driver.iter().chain(&self.ending).for_each(AbortHandle::abort);
     }
 }
 

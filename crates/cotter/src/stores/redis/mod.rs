@@ -13,6 +13,7 @@
 //! | `socket` | the socket to the server |
 //! | `connector`, `live`, `connection` | opening a connection; one connection; single commands over it |
 //! | `identity` | which server an address leads to, where one name has several |
+//! | `sentinel/` | the master of a service that sentinels watch |
 //! | `errors`, `foreign` | translating errors of the server and the driver; finding the key of another program |
 //! | `script`, `lua/` | running Lua scripts, and their sources |
 //! | `names`, `state`, `sharers` | the keys of a name; parsing strings of the scripts; parsing the list of its sharers |
@@ -52,6 +53,7 @@ mod renewal;
 mod replicated;
 mod rights;
 mod script;
+mod sentinel;
 mod settings;
 mod sharers;
 mod socket;
@@ -122,8 +124,9 @@ struct Shared {
 impl Store {
     /// Parses the URL of a store. Nothing is sent yet.
     ///
-    /// The URL is `redis://[user[:password]@]host[:port][/db]`, `rediss://…` for TLS, or `unix:///path`, with any of these
-    /// options in its query:
+    /// The URL is `redis://[user[:password]@]host[:port][/db]`, `rediss://…` for TLS, or `unix:///path`; or
+    /// `redis+sentinel://[user[:password]@]sentinel[:port],sentinel[:port],…/service[/db]` for the master of a service that
+    /// these sentinels watch, `rediss+sentinel://…` for TLS. Any of these options may be in its query:
     ///
     /// | option | meaning | default |
     /// |---|---|---|
@@ -140,6 +143,7 @@ impl Store {
     /// | `request_id` | in `plain`: the value to store, instead of a new one for each attempt; claims of several clients are then indistinguishable | |
     /// | `password_file` | a file that contains the password, instead of a password in the URL | |
     /// | `db` | the database number, for `unix:` | `0` |
+    /// | `sentinel_user`, `sentinel_password`, `sentinel_password_file` | the credentials for the sentinels, which are not those of the servers | |
     ///
     /// User name, password, path and options are percent-decoded.
     ///
@@ -172,7 +176,7 @@ impl Store {
 impl Connect for Store {
     async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
         let (Shared { server, options, .. }, shared) = (&*self.0, self.0.clone());
-        let link = connection::open(server, options, host.clock()).await;
+        let link = connection::open(server, options, host).await;
         let link = link.map_err(|e| e.with_server(&options.instance))?;
         if options.protocol == Protocol::GetSet && host.is_engine() {
             older::warn_of_getset(&options.instance);

@@ -48,6 +48,8 @@ pub(super) struct Options {
     pub(super) request_id: Option<String>,
     /// The number of replicas that must acknowledge each write.
     pub(super) replicas: u32,
+    /// Sentinels say which server it is.
+    pub(super) has_sentinels: bool,
     /// The longest lease of the quorum that this server is a member of.
     pub(super) votes: Option<Duration>,
 }
@@ -65,6 +67,7 @@ impl Options {
             client_name: "cotter".into(),
             request_id: None,
             replicas: 0,
+            has_sentinels: false,
             votes: None,
         }
     }
@@ -82,6 +85,9 @@ pub(super) fn parse(url: &str) -> Result<(Server, Options)> {
         match key {
             "ca" | "cert" | "key" => certificates.read(key, &value)?,
             "password_file" => address.password = Some(Password::in_file(&value)?),
+            "sentinel_user" | "sentinel_password" | "sentinel_password_file" => {
+                of_sentinels(&mut address, key, value)?;
+            }
             "db" => address.db = database(&value)?,
             _ => options.set(key, value, scheme)?,
         }
@@ -90,10 +96,11 @@ pub(super) fn parse(url: &str) -> Result<(Server, Options)> {
         return Err(config("request_id= needs mode=plain"));
     }
     if !address.tls && !certificates.is_empty() {
-        return Err(config("ca=, cert= and key= need a URL that begins with rediss:"));
+        return Err(config("ca=, cert= and key= need a URL that begins with rediss: (or rediss+sentinel:)"));
     }
     address.check_login()?;
     options.instance = address.instance();
+    options.has_sentinels = address.service.is_some();
     Ok((address.server(&certificates)?, options))
 }
 
@@ -110,8 +117,14 @@ impl Options {
             "request_id" => self.request_id = Some(word(key, value)?),
             "replicas" => self.replicas = replicas(&value)?,
             _ => {
-                let db = if scheme == "unix" { ", db" } else { "" };
-                return Err(config(format!("unknown option {key:?}; the options are {NAMES}{db}")));
+                let more = match scheme {
+                    "unix" => ", db",
+                    "redis+sentinel" | "rediss+sentinel" => {
+                        ", sentinel_user, sentinel_password, sentinel_password_file"
+                    }
+                    _ => "",
+                };
+                return Err(config(format!("unknown option {key:?}; the options are {NAMES}{more}")));
             }
         }
         Ok(())
@@ -120,6 +133,21 @@ impl Options {
 
 const NAMES: &str = "mode, prefix, retain, retry, connect_timeout, timeout, ca, cert, key, client_name, \
     request_id, replicas, password_file";
+
+/// The credentials of the sentinels, which are not those of the servers.
+fn of_sentinels(address: &mut Address, key: &str, value: String) -> Result<()> {
+    let Some(service) = &mut address.service else {
+        return Err(config(format!(
+            "{key}= needs a URL that begins with redis+sentinel: (or rediss+sentinel:)"
+        )));
+    };
+    match key {
+        "sentinel_user" => service.user = Some(value),
+        "sentinel_password" => service.password = Some(Password::given(value)),
+        _ => service.password = Some(Password::in_file(&value)?),
+    }
+    Ok(())
+}
 
 fn protocol(value: &str) -> Result<Protocol> {
     match value {

@@ -207,14 +207,23 @@ pub(super) fn time() -> Cmd {
     command("EVAL", "return redis.call('TIME')", &["cotter"], &[])
 }
 
-/// Sets the client name and loads the smaller scripts, in one round trip. Returns whether the server is too old for script
-/// flags.
-pub(super) async fn introduce(wire: &MultiplexedConnection, name: &str) -> RedisResult<bool> {
-    let legacy = refusals(wire, name, false).await?.iter().any(is_too_old);
+/// What a server shows of itself when scripts are loaded.
+pub(super) struct Introduced {
+    /// It is too old for script flags.
+    pub(super) legacy: bool,
+    pub(super) knows_scripts: bool,
+}
+
+/// Sets the client name and loads the smaller scripts, in one round trip.
+pub(super) async fn introduce(wire: &MultiplexedConnection, name: &str) -> RedisResult<Introduced> {
+    let refused = refusals(wire, name, false).await?;
+    let legacy = refused.iter().any(is_too_old);
     if legacy {
         refusals(wire, name, true).await?;
     }
-    Ok(legacy)
+    let is_unknown =
+        |e: &RedisError| is_unknown_command(e) && e.to_string().to_uppercase().contains("SCRIPT");
+    Ok(Introduced { legacy, knows_scripts: !refused.iter().any(is_unknown) })
 }
 
 /// Returns the commands that the server has refused. An ACL may forbid to set the name, or to load scripts; then each

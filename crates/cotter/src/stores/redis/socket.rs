@@ -3,6 +3,7 @@
 //! The driver could open it itself, but it does not report that a connection was closed, and its TLS needs a crypto
 //! provider that is installed for the whole process. That choice belongs to the application.
 
+use super::sentinel::Sentinels;
 use crate::error::config;
 use crate::stores::shared::net::{ConnectAttempt, HostPort, Password, Stream};
 use crate::{Error, Result, sys};
@@ -33,6 +34,8 @@ pub(super) enum Endpoint {
     Unix(PathBuf),
     /// A client of the `redis` crate that was made for TLS. Its certificates cannot be read out, so it connects itself.
     Driver(Box<redis::Client>),
+    /// The master of a service, whose address the sentinels know.
+    Service(Arc<Sentinels>),
 }
 
 impl Server {
@@ -61,18 +64,29 @@ impl Endpoint {
     /// What is to be known about a connection until the first answer.
     pub(super) fn attempt(&self) -> Arc<ConnectAttempt> {
         ConnectAttempt::new(match self {
-            Self::Tls(..) => "if this port is not for TLS, the URL has to begin with redis:",
+            Self::Tls(..) => {
+                "if this port is not for TLS, the URL has to begin with redis: (redis+sentinel: with sentinels)"
+            }
             _ => {
-                "if this port is for TLS, the URL has to begin with rediss:; it may also be a proxy that knows no CLIENT"
+                "if this port is for TLS, the URL has to begin with rediss: (rediss+sentinel: with sentinels); it may also be a \
+                 proxy that knows no CLIENT"
             }
         })
     }
 
-    /// The host, unless it is a socket in the file system or the driver connects.
+    /// The host, if there is one in particular: no socket in the file system, for example.
     pub(super) fn host(&self) -> Option<&HostPort> {
         match self {
             Self::Tcp(host) | Self::Tls(host, _) => Some(host),
-            Self::Unix(_) | Self::Driver(_) => None,
+            Self::Unix(_) | Self::Driver(_) | Self::Service(_) => None,
+        }
+    }
+
+    /// The sentinels to ask for the master, if that is how it is found.
+    pub(super) fn sentinels(&self) -> Option<&Arc<Sentinels>> {
+        match self {
+            Self::Service(sentinels) => Some(sentinels),
+            _ => None,
         }
     }
 
@@ -91,6 +105,7 @@ impl Endpoint {
             Self::Tls(host, config) => attempt.connect(Some(config), host).await?,
             Self::Unix(path) => Box::new(sys::unix_socket(path).await?),
             Self::Driver(_) => return Err(io::Error::other("the driver opens this connection itself").into()),
+            Self::Service(_) => return Err(io::Error::other("the sentinels have not been asked yet").into()),
         })
     }
 

@@ -1,17 +1,19 @@
 //! The subscription that wakes waiters and the watchers of notes: one for each connection, opened at the first contention.
 
 use super::connection::Link;
+use super::live::Live;
 use super::names::LockKeys;
 use super::script;
 use super::state::{Message, asked_again};
 use super::waiters::{Delivery, Waiters};
 use super::watched::{WatchedNote, WatchedNotes};
+use crate::Result;
 use crate::backend::Backoff;
 use crate::stores::shared::net::{Listener, Listeners};
 use crate::sync::lock;
 use redis::Msg;
 use redis::aio::{PubSubSink, PubSubStream};
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -141,8 +143,10 @@ impl Reader {
     async fn run(self: Arc<Self>) {
         let mut backoff = BACKOFF;
         loop {
-            let beside = self.carrier();
-            if let Ok(subscription) = self.link.subscribe(&self.channel).await {
+            let beside = self.carrier().await;
+            if let Ok(beside) = beside
+                && let Ok(subscription) = self.link.subscribe(&self.channel).await
+            {
                 backoff.reset();
                 self.state.send_replace(State::Open);
                 self.waiters.channels.set(&self.channel, true);
@@ -151,7 +155,7 @@ impl Reader {
                 let following = self.notes.follow(sink.clone(), self.link.timeout());
                 let end = tokio::select! {
                     biased;
-                    end = self.read(sink, stream, beside) => end,
+                    end = self.read(sink, stream, beside.as_deref()) => end,
                     () = following => End::Lost,
                 };
                 self.waiters.channels.set(&self.channel, false);
@@ -168,12 +172,24 @@ impl Reader {
         self.state.send_replace(State::Closed);
     }
 
-    /// The number of the connection that carries the requests.
-    fn carrier(&self) -> Option<u64> {
-        self.link.current().map(|live| live.number)
+    /// The connection that carries the requests.
+    async fn carrier(&self) -> Result<Option<Arc<Live>>> {
+        match self.link.connector.sentinels() {
+            // The subscription has to be on the server that this one leads to.
+            Some(_) => self.link.live().await.map(Some),
+            None => Ok(self.link.current()),
+        }
     }
 
-    async fn read(&self, mut sink: PubSubSink, mut stream: PubSubStream, beside: Option<u64>) -> End {
+    async fn read(&self, mut sink: PubSubSink, mut stream: PubSubStream, beside: Option<&Live>) -> End {
+        // Without sentinels, never.
+        let over = async {
+            match beside {
+                Some(live) => live.over().await,
+                None => pending().await,
+            }
+        };
+        let mut over = pin!(over);
         let mut tick = tokio::time::interval(PING_PERIOD);
         let mut idle = self.listeners.idle_time();
         tick.tick().await;
@@ -181,6 +197,7 @@ impl Reader {
             let next = pin!(next(&mut stream));
             tokio::select! {
                 biased;
+                () = &mut over => return End::Lost,
                 message = next => match message {
                     Some(message) => self.on_message(&message).await,
                     None => return End::Lost,
@@ -191,7 +208,7 @@ impl Reader {
                     }
                     // A new connection for requests may lead to another server, after a fail-over: that server sees
                     // no subscriber, and would pass over the waiters of this process for ever.
-                    if self.carrier() != beside {
+                    if self.link.current().map(|live| live.number) != beside.map(|live| live.number) {
                         return End::Lost;
                     }
                     let pong = tokio::time::timeout(self.link.timeout(), sink.ping::<redis::Value>()).await;
@@ -227,7 +244,8 @@ impl Reader {
     }
 }
 
-async fn next(stream: &mut PubSubStream) -> Option<Msg> {
+/// The next message; `None` at the end of the subscription.
+pub(super) async fn next(stream: &mut PubSubStream) -> Option<Msg> {
     use futures_core::Stream;
     poll_fn(|cx| Pin::new(&mut *stream).poll_next(cx)).await
 }

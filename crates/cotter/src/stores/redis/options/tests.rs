@@ -13,6 +13,8 @@ fn addresses() {
     assert_eq!(instance("redis://me:secret@db.example:7000/3"), "db.example:7000/3");
     assert_eq!(instance("rediss://[::1]:7000"), "[::1]:7000");
     assert_eq!(instance("unix:///run/redis.sock?db=2"), "/run/redis.sock/2");
+    assert_eq!(instance("redis+sentinel://u:secret@b:7000,a/orders"), "a:26379,b:7000/orders");
+    assert_eq!(instance("rediss+sentinel://a,b:7000/my%2Forders/2"), "a:26379,b:7000/my/orders/2");
     let (server, _) = parse("redis://u%40x:p%3A%40@h").expect("percent-encoded");
     assert_eq!((server.login.username(), server.login.password()), (Some("u@x"), Some("p:@")));
 }
@@ -45,7 +47,15 @@ fn options() {
 fn what_is_wrong_is_named_and_no_password_repeated() {
     let bad = [
         ("redis:h", "//"),
-        ("redis://u:canary@h,i", "more than one"),
+        ("redis://u:canary@h,i", "redis+sentinel:"),
+        ("redis+sentinel://u:canary@h,i", "redis+sentinel://HOST,HOST,HOST/SERVICE"),
+        ("redis+sentinel://u:canary@h,i/", "no service"),
+        ("redis+sentinel://u:canary@h/orders/zero", "database"),
+        ("redis+sentinel://h/orders?sentinel_passwort=canary", "sentinel_password_file"),
+        ("redis+sentinel://h/orders?sentinel_password=canary%zz", "sentinel_password"),
+        ("redis+sentinel://h/orders?sentinel_password_file=/there/is/none", "none"),
+        ("redis://h?sentinel_password=canary", "redis+sentinel:"),
+        ("rediss+sentinel://h/orders?sentinel_password=canary&ca=/there/is/none", "ca="),
         ("redis://:canary@", "host"),
         ("redis://canary@h", ":PASSWORD@HOST"),
         ("rediss://u:canary@h?ssl_cert_reqs=none", "write rediss://u:***@h"),
@@ -88,6 +98,10 @@ fn options_are_set_in_code() {
 
 #[test]
 fn debug_shows_no_password() {
-    let store = crate::stores::redis::Store::from_url("redis://u:canary@h").expect("good");
-    assert!(!format!("{store:?}").contains("canary"));
+    for url in ["redis://u:canary@h", "redis+sentinel://u:canary@h/orders?sentinel_password=canary"] {
+        let (server, options) = parse(url).expect("good");
+        let sentinels = server.endpoint.sentinels();
+        let store = crate::stores::redis::Store::new(server.clone(), options);
+        assert!(!format!("{store:?} {sentinels:?}").contains("canary"), "{url}");
+    }
 }

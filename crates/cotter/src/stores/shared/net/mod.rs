@@ -99,13 +99,11 @@ pub(crate) use tls::Certificates;
 pub(crate) use tls::refused;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use tls::verifies;
-#[cfg(any(feature = "postgres", feature = "mysql", feature = "etcd", feature = "zookeeper"))]
-pub(crate) use url::readable;
 #[cfg(feature = "redis")]
 pub(crate) use url::{ENCODE, check_end_of_password};
 #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 pub(crate) use url::{Meaning, in_our_words, is_of_a_pool};
 #[cfg(feature = "server")]
-pub(crate) use url::{Url, split};
+pub(crate) use url::{Url, readable, split};
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use url::{is_local, is_number};

@@ -78,11 +78,21 @@ pub(crate) fn check_end_of_password(rest: &str, query: &str) -> Result<()> {
 }
 
 /// The options whose values may contain any character.
-const TEXTS: [&str; 9] =
-    ["ca", "cert", "key", "password_file", "host", "socket", "client_name", "request_id", "prefix"];
+const TEXTS: [&str; 10] = [
+    "ca",
+    "cert",
+    "key",
+    "password_file",
+    "sentinel_password_file",
+    "host",
+    "socket",
+    "client_name",
+    "request_id",
+    "prefix",
+];
 
 /// Hosts in readable form, without credentials.
-#[cfg(any(feature = "postgres", feature = "mysql", feature = "etcd", feature = "zookeeper"))]
+#[cfg(feature = "server")]
 pub(crate) fn readable(hosts: &[(String, u16)]) -> String {
     let host = |(host, port): &(String, u16)| match host.contains(':') {
         true => format!("[{host}]:{port}"),

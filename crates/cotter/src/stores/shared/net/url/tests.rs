@@ -57,6 +57,8 @@ const SERVERS: &[(&str, &str)] = &[
     #[cfg(feature = "redis")]
     ("redis", "h"),
     #[cfg(feature = "redis")]
+    ("redis+sentinel", "h:1,i/orders/2"),
+    #[cfg(feature = "redis")]
     ("redlock", "h:1,i,j/2"),
     #[cfg(feature = "postgres")]
     ("postgres", "localhost:1/db"),

@@ -18,7 +18,7 @@ const WAIT: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Clients that take turns. The first one [holds](Self::hold) when it is told to.
-pub(super) struct Players {
+pub(crate) struct Players {
     log: Recorder,
     holder: Actor,
     stop: Arc<AtomicBool>,
@@ -26,7 +26,7 @@ pub(super) struct Players {
 }
 
 impl Players {
-    pub(super) fn start(clients: Vec<Client>) -> Self {
+    pub(crate) fn start(clients: Vec<Client>) -> Self {
         let (log, stop) = (Recorder::in_memory(), Arc::<AtomicBool>::default());
         let mut actors: Vec<_> =
             (0..).zip(clients).map(|(number, client)| Actor::new(client, &log, number)).collect();
@@ -36,14 +36,14 @@ impl Players {
     }
 
     /// One more, who wants the lock like the others.
-    pub(super) fn join(&mut self, client: Client) {
+    pub(crate) fn join(&mut self, client: Client) {
         let number = self.tasks.len() + 1;
         let actor = Actor::new(client, &self.log, number.try_into().expect("a few"));
         self.tasks.push(tokio::spawn(take_turns(actor, self.stop.clone())));
     }
 
     /// Has the first one hold until it is told of the loss. The others wait meanwhile.
-    pub(super) async fn hold(&self) -> JoinHandle<()> {
+    pub(crate) async fn hold(&self) -> JoinHandle<()> {
         let held = self.holder.lock(NAME).await.expect("the store is there");
         tokio::spawn(async move {
             let lost = held.work(std::future::pending::<()>()).await;
@@ -56,7 +56,7 @@ impl Players {
     }
 
     /// Until there were this many acquisitions more; the time until the first one of them.
-    pub(super) async fn go_on(&self, what: &str, more: usize) -> Duration {
+    pub(crate) async fn go_on(&self, what: &str, more: usize) -> Duration {
         let (before, start) = (self.acquisitions(), Stopwatch::start());
         let mut first = None;
         for wanted in 1..=more {
@@ -68,7 +68,7 @@ impl Players {
 
     /// Ends them. Nobody has held together with somebody else, tokens rose, and losses were told in time; how long anybody waited
     /// does not matter here.
-    pub(super) async fn end(self) -> History {
+    pub(crate) async fn end(self) -> History {
         self.stop.store(true, Ordering::SeqCst);
         for task in self.tasks {
             task.await.expect("it ends in order");

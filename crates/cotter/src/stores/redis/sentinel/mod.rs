@@ -1,0 +1,69 @@
+//! The master of a service, as its sentinels know it: `redis+sentinel://`.
+//!
+//! What sentinels say is where to look, and no more than that: a server counts as the master once it says so itself.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `master` | who the master is, as far as is known; for how long a connection leads to it |
+//! | `answer` | what a sentinel says; which of several answers counts |
+//! | `ask` | asking the sentinels |
+//! | `find` | connecting to the master |
+//! | `listen` | hearing of a new master |
+//! | `role` | what a server says that it is |
+//! | `doctor` | a diagnosis of the sentinels |
+
+mod answer;
+mod ask;
+pub(super) mod doctor;
+mod find;
+mod listen;
+mod master;
+pub(super) mod role;
+
+pub(super) use master::Term;
+
+use super::socket::{Endpoint, Server};
+use crate::stores::shared::net::HostPort;
+use master::Master;
+use rustls::ClientConfig;
+use std::fmt;
+use std::sync::Arc;
+
+/// The sentinels of a URL, and the service whose master they know.
+pub(super) struct Sentinels {
+    /// The address of each as text, and how to reach it.
+    each: Vec<(String, Server)>,
+    service: String,
+    /// For the connections to the master.
+    tls: Option<Arc<ClientConfig>>,
+    /// Shared by all connections.
+    master: Arc<Master>,
+}
+
+impl Sentinels {
+    pub(super) fn new(each: Vec<Server>, service: String, tls: Option<Arc<ClientConfig>>) -> Self {
+        let named =
+            |server: Server| (server.endpoint.host().map(HostPort::to_string).unwrap_or_default(), server);
+        Self { each: each.into_iter().map(named).collect(), service, tls, master: Arc::default() }
+    }
+
+    /// The endpoint of a server that they name.
+    fn endpoint(&self, host: &str, port: u16) -> Endpoint {
+        let host = HostPort::new(host, port);
+        match &self.tls {
+            Some(tls) => Endpoint::Tls(host, tls.clone()),
+            None => Endpoint::Tcp(host),
+        }
+    }
+}
+
+/// Shows no password.
+impl fmt::Debug for Sentinels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let each: Vec<_> = self.each.iter().map(|(address, _)| address).collect();
+        f.debug_struct("Sentinels")
+            .field("each", &each)
+            .field("service", &self.service)
+            .finish_non_exhaustive()
+    }
+}
