@@ -66,7 +66,13 @@ fn redis() {
     one.promote();
     other.follow(&one);
     servers.is_found();
+    let seen = servers.run("doctor").stdout;
+    assert!(seen.lines().any(|line| line.contains("addresses") && line.contains("replica")), "{seen}");
     TwoServers::new(&one.url(""), one.port(), one.port()).is_found();
+    // A master that carries nothing out just now is none to be chosen.
+    other.promote();
+    one.command(&["CONFIG", "SET", "min-replicas-to-write", "1"]);
+    servers.is_found();
 }
 
 #[test]

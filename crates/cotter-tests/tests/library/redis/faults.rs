@@ -2,9 +2,11 @@
 
 use super::setup::{backend, claim, client, eventually, queued, show_doctor, take};
 use cotter::backend::{Extension, Leave, Release, Until};
-use cotter::{Client, ErrorKind, Level, Severity};
+use cotter::{Client, ErrorKind, LatchEnd, Level, Severity};
+use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::{Redis, acl_rule};
-use cotter_testkit::timing::Stopwatch;
+use cotter_testkit::timing::{FAR, Stopwatch};
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 const TTL: Duration = Duration::from_secs(20);
@@ -118,6 +120,65 @@ async fn without_enough_replicas_everybody_waits() {
     server.command(&["CONFIG", "SET", "min-replicas-to-write", "0"]);
     giving_back.await.unwrap().unwrap();
     waiting.await.unwrap().unwrap().finish().await.unwrap();
+}
+
+/// The numbers of the connections that this server has, but for the one that asks.
+fn connections(server: &Redis) -> BTreeSet<String> {
+    let list = server.command(&["CLIENT", "LIST"]);
+    let own = list.lines().filter(|line| line.contains("name=cotter"));
+    own.filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
+}
+
+/// The address may lead to another server by now, which the connections that are there do not.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
+async fn a_server_that_carries_nothing_out_is_connected_to_anew() {
+    let server = Redis::start();
+    let client = client(&server.url(""), TTL).await;
+    client.mutex("a").lock().await.unwrap().finish().await.unwrap();
+    let before = connections(&server);
+    server.command(&["CONFIG", "SET", "min-replicas-to-write", "1"]);
+    for _ in 0..2 {
+        client.mutex("a").try_lock().await.unwrap_err();
+        client.time().await.unwrap();
+    }
+    assert_eq!(connections(&server), before, "a read in between is no sign that it writes");
+    for _ in 0..2 {
+        client.mutex("a").try_lock().await.unwrap_err();
+    }
+    let after = connections(&server);
+    let anew = !after.is_empty() && after.is_disjoint(&before);
+    demand(anew, Kind::StuckWaiter, format!("the same connections: {before:?}, then {after:?}"));
+    server.command(&["CONFIG", "SET", "min-replicas-to-write", "0"]);
+    client.mutex("a").lock().await.unwrap().finish().await.unwrap();
+}
+
+/// Who only reads is never refused anything, and would read old notes for ever.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
+async fn who_only_reads_leaves_a_server_that_becomes_a_replica() {
+    let server = Redis::start();
+    let client = client(&server.url(""), TTL).await;
+    let latch = client.latch("l");
+    latch.create(1).await.unwrap();
+    let waiting = tokio::spawn(async move { latch.wait().await });
+    let asked = || {
+        let stats = server.command(&["INFO", "commandstats"]);
+        stats.lines().any(|line| line.starts_with("cmdstat_role:"))
+    };
+    eventually("it was asked what it is", asked).await;
+    let before = connections(&server);
+    server.command(&["REPLICAOF", "127.0.0.1", "1"]);
+    let left = async {
+        while !connections(&server).is_disjoint(&before) {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let left = tokio::time::timeout(FAR, left).await.is_ok();
+    demand(left, Kind::StuckWaiter, "a replica is read for ever");
+    server.promote();
+    client.latch("l").count_down("one").await.unwrap();
+    assert_eq!(waiting.await.unwrap().unwrap(), LatchEnd::Open);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -194,6 +194,12 @@ pub(super) fn is_demoted(e: &RedisError) -> bool {
     }
 }
 
+/// Whether the server carries nothing out just now. Another one, to which the same name or address leads, may. One without memory
+/// still releases and extends.
+pub(super) fn is_refusal(e: &RedisError) -> bool {
+    matches!(e.code(), Some("LOADING" | "BUSY" | "MASTERDOWN" | "NOREPLICAS" | "MISCONF" | "CLUSTERDOWN"))
+}
+
 /// Whether the user may not run EVALSHA. In full, the script may be allowed.
 pub(super) fn is_evalsha_denied(e: &RedisError) -> bool {
     e.code() == Some("NOPERM") && e.detail().is_some_and(|said| said.contains("'evalsha'"))

@@ -1,7 +1,7 @@
 //! Which server an address leads to, where one name has several: whether it accepts writes, and what tells it from any other.
 
 use super::SCHEME;
-use super::errors::is_demoted;
+use super::errors::{Sent, explain, is_demoted, is_refusal};
 use super::live::Live;
 use super::options::{Options, Protocol};
 use crate::backend::ClaimId;
@@ -51,6 +51,7 @@ async fn by_key(live: &Live, key: &str) -> Result<Option<String>> {
     set.arg(key).arg(value).arg("NX").arg("PX").arg(KEPT.as_millis() as u64);
     match live.query(&set).await {
         Err(e) if is_demoted(&e) => Err(replica()),
+        Err(e) if is_refusal(&e) => Err(explain(e, Sent::No)),
         Err(_) => Ok(None),
         Ok(_) => Ok(text(live.query(redis::cmd("GET").arg(key)).await)),
     }

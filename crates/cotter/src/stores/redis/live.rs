@@ -2,6 +2,7 @@
 
 use super::errors;
 use super::sentinel::Term;
+use super::sentinel::role::Role;
 use super::socket::{SocketState, never_sent};
 use crate::Moment;
 use crate::stores::shared::net::{self, Idle, next_number};
@@ -9,9 +10,17 @@ use redis::aio::MultiplexedConnection;
 use redis::{Cmd, Pipeline, RedisError, RedisResult, Value};
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use tokio::sync::OnceCell;
 use tokio::task::AbortHandle;
+
+/// A server that has not carried out so many steps in a row is connected to anew: the address may lead to another one by now.
+const REFUSALS: u32 = 3;
+
+const UNKNOWN: u8 = 0;
+const MASTER: u8 = 1;
+/// The user may not ask.
+const DENIED: u8 = 2;
 
 /// One connection.
 pub(super) struct Live {
@@ -35,6 +44,10 @@ pub(super) struct Live {
     ending: Option<AbortHandle>,
     idle: Idle,
     answers: AtomicU64,
+    /// How many steps in a row the server has not carried out.
+    refusals: AtomicU32,
+    /// What the server has said that it is.
+    role: AtomicU8,
     broken: AtomicBool,
 }
 
@@ -58,6 +71,8 @@ impl Live {
             ending: None,
             idle: Idle::new(),
             answers: AtomicU64::new(0),
+            refusals: AtomicU32::new(0),
+            role: AtomicU8::new(UNKNOWN),
             broken: AtomicBool::new(false),
         }
     }
@@ -106,6 +121,40 @@ impl Live {
         })
     }
 
+    /// The server has carried out a step that it had to write. One that refuses writes still answers reads.
+    pub(super) fn carried_out(&self) {
+        if self.refusals.load(Ordering::Relaxed) > 0 {
+            self.refusals.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Asks a server that was the master whether it still is. If it is a replica, this connection is not used any more.
+    pub(super) async fn leave_a_replica(&self) -> bool {
+        // A proxy would close it at the question. A user who may not ask is not asked for again.
+        if self.through_proxy || self.role.load(Ordering::Relaxed) == DENIED {
+            return false;
+        }
+        let role = match self.query(&redis::cmd("ROLE")).await {
+            Ok(answer) => Role::parse(answer),
+            Err(e) if e.code().is_some() && !errors::is_refusal(&e) => {
+                self.role.store(DENIED, Ordering::Relaxed);
+                None
+            }
+            Err(_) => None,
+        };
+        let was_master = self.role.load(Ordering::Relaxed) == MASTER;
+        match role {
+            Some(Role::Master) => self.role.store(MASTER, Ordering::Relaxed),
+            Some(Role::Replica { .. }) if was_master => {
+                self.broken.store(true, Ordering::Release);
+                self.term.iter().for_each(Term::end);
+                return true;
+            }
+            _ => {}
+        }
+        false
+    }
+
     /// Sends several commands at once; the answer to each.
     pub(super) async fn pipeline(&self, commands: &mut Pipeline) -> RedisResult<Vec<RedisResult<Value>>> {
         commands.ignore_errors().query_async(&mut self.wire.clone()).await
@@ -125,6 +174,9 @@ impl Live {
             self.answers.fetch_add(1, Ordering::Relaxed);
         }
         if silent || (!e.is_timeout() && e.is_unrecoverable_error()) || errors::is_demoted(e) {
+            self.broken.store(true, Ordering::Release);
+        }
+        if errors::is_refusal(e) && self.refusals.fetch_add(1, Ordering::Relaxed) + 1 >= REFUSALS {
             self.broken.store(true, Ordering::Release);
         }
         if errors::is_demoted(e) {

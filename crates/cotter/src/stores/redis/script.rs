@@ -15,6 +15,7 @@ pub(super) struct Script {
     bare: Text,
     /// Only members of a quorum need it.
     votes: bool,
+    writes: bool,
 }
 
 #[derive(Debug)]
@@ -112,6 +113,7 @@ impl Script {
             flagged: Text::new(format!("{flag}\n{body}")),
             bare: Text::new(format!("{first}\n{body}")),
             votes,
+            writes: memory != Memory::Unused,
         }
     }
 
@@ -123,13 +125,17 @@ impl Script {
     /// error is retried.
     pub(super) async fn run(&self, on: &Live, keys: &[&str], args: &[&[u8]]) -> RedisResult<Value> {
         let text = self.text(on.is_legacy());
-        match on.query(&command("EVALSHA", &text.hash, keys, args)).await {
+        let answer = match on.query(&command("EVALSHA", &text.hash, keys, args)).await {
             // Boxed, or the future of a script that is known would have room for it.
             Err(e) if is_no_script(&e) || is_unknown_command(&e) || is_evalsha_denied(&e) => {
                 Box::pin(self.run_in_full(on, keys, args)).await
             }
             answer => answer,
+        };
+        if answer.is_ok() && self.writes {
+            on.carried_out();
         }
+        answer
     }
 
     /// Runs the script in full. A server that refused to load scripts when it was connected to, because of its ACL or

@@ -215,6 +215,10 @@ impl Reader {
                     if !matches!(pong, Ok(Ok(_))) {
                         return End::Lost;
                     }
+                    // Whoever only reads is never refused anything.
+                    if let Some(live) = self.link.current() && live.leave_a_replica().await {
+                        return End::Lost;
+                    }
                 }
             }
         }
