@@ -62,6 +62,6 @@ pub(crate) fn with_output(how: &str, text: &str) -> String {
 }
 
 fn kinds(text: &str) -> BTreeSet<&str> {
-    let found = text.split("violation[").skip(1).filter_map(|rest| rest.split_once("]: "));
+    let found = text.split("violation[").skip(1).filter_map(|rest| rest.split_once(']'));
     found.map(|(kind, _)| kind).collect()
 }
