@@ -179,7 +179,7 @@ mod tests {
             pool.asked(second);
             doubt(&pool, second);
             pool.enter(third);
-            assert_ne!(pool.of(third), first);
+            assert_ne!(pool.of(third), first, "violation[overlap]: what was sent for one ends the other");
         }
     }
 
