@@ -34,7 +34,11 @@ fn listed(page: &str) -> BTreeSet<&str> {
 #[tokio::test]
 async fn the_options_of_each_store_are_on_its_page() {
     const STORES: [(&str, bool, &str); 7] = [
-        ("unix:///s?nonsense=1", cfg!(feature = "redis"), include_str!("../../../../docs/stores/redis.md")),
+        (
+            "redis+sentinel://h/s?nonsense=1",
+            cfg!(feature = "redis"),
+            include_str!("../../../../docs/stores/redis.md"),
+        ),
         (
             "redlock://a,b,c?nonsense=1",
             cfg!(feature = "redis"),

@@ -118,7 +118,6 @@ impl Options {
             "replicas" => self.replicas = replicas(&value)?,
             _ => {
                 let more = match scheme {
-                    "unix" => ", db",
                     "redis+sentinel" | "rediss+sentinel" => {
                         ", sentinel_user, sentinel_password, sentinel_password_file"
                     }
@@ -132,7 +131,7 @@ impl Options {
 }
 
 const NAMES: &str = "mode, prefix, retain, retry, connect_timeout, timeout, ca, cert, key, client_name, \
-    request_id, replicas, password_file";
+    request_id, replicas, password_file, db";
 
 /// The credentials of the sentinels, which are not those of the servers.
 fn of_sentinels(address: &mut Address, key: &str, value: String) -> Result<()> {
