@@ -24,6 +24,8 @@ pub enum Loss {
     Cut,
     /// It stays open and carries nothing any more.
     Silence,
+    /// The same, and nobody hears of the end of the other side, as where packets are dropped.
+    Vanish,
 }
 
 #[derive(Debug)]
@@ -326,7 +328,7 @@ pub(super) fn contains(packet: &[u8], bytes: &[u8]) -> bool {
 fn pump(rules: &Rules, mut from: TcpStream, mut to: TcpStream, mut judge: impl FnMut(&[u8]) -> Fate) {
     let is_deserted = || rules.deserted.load(Ordering::SeqCst);
     let mut buffer = [0; 64 * 1024];
-    let mut silent = false;
+    let (mut silent, mut vanished) = (false, false);
     while let Ok(n @ 1..) = from.read(&mut buffer) {
         if silent {
             continue;
@@ -338,10 +340,11 @@ fn pump(rules: &Rules, mut from: TcpStream, mut to: TcpStream, mut judge: impl F
             },
             Fate::End(Loss::Cut) => break,
             Fate::End(Loss::Silence) => silent = true,
+            Fate::End(Loss::Vanish) => (silent, vanished) = (true, true),
             Fate::Pass | Fate::Drop => {}
         }
     }
-    if !is_deserted() {
+    if !is_deserted() && !vanished {
         close(&from, &to);
     }
 }

@@ -4,6 +4,7 @@ use super::bug::{Bug, Verdict, with_output};
 use super::selection::Selection;
 use super::{FOLDER, Result};
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -51,6 +52,9 @@ impl<'a> Tree<'a> {
             fs::create_dir_all(to.parent().ok_or("a file has a folder")?)?;
             fs::copy(from, to)?;
         }
+        // What `scripts/servers` has put there besides programs: peers in other languages are started with it.
+        fs::create_dir_all(self.scratch.join("target"))?;
+        symlink(self.root.join("target/servers"), self.scratch.join("target/servers"))?;
         Ok(())
     }
 

@@ -36,7 +36,7 @@ async fn a_waiter_whose_answer_is_lost_asks_again() {
         let next = tokio::spawn(async move { waiting_for.lock().await.unwrap() });
         waiting(&server, 1).await;
         // The next one is the answer to the statement that waits.
-        proxy.lose_reply(b"", Loss::Silence);
+        proxy.lose_reply(b"", Loss::Vanish);
         let start = Stopwatch::start();
         guard.finish().await.unwrap();
         let next = tokio::time::timeout(2 * FAR, next).await;
