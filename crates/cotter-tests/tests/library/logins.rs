@@ -43,16 +43,16 @@ pub(crate) async fn a_password_is_read_from_a_file(url: impl Fn(&Path) -> String
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("password");
     let url = url(&file);
-    for (password, is_right) in
-        [("secret\n", true), ("secret\r\n", true), ("not-secret\n", false), ("", false)]
+    let (wrong, none) = (Some(ErrorKind::Denied), Some(ErrorKind::Config));
+    for (password, refused) in [("secret\n", None), ("secret\r\n", None), ("not-secret\n", wrong), ("", none)]
     {
         fs::write(&file, password).unwrap();
-        match (Client::connect(&url).await, is_right) {
-            (Ok(client), true) => {
+        match (Client::connect(&url).await, refused) {
+            (Ok(client), None) => {
                 client.mutex("by-file").lock().await.unwrap().finish().await.unwrap();
             }
-            (Err(error), false) => {
-                assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Denied, false), "{error}");
+            (Err(error), Some(kind)) => {
+                assert_eq!((error.kind(), error.is_retryable()), (kind, false), "{error}");
                 assert!(!format!("{error:?}").contains("not-secret"), "{error:?}");
             }
             (other, _) => panic!("{password:?}: {other:?}"),
