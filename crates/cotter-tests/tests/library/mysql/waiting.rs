@@ -151,3 +151,31 @@ async fn dead_waiters_are_skipped() {
     waiting.abort();
     proxy.freeze(false);
 }
+
+/// A client has sessions for some of its waiters. The others ask now and then, and no refusal of a session wakes them.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn waiters_that_have_no_session_do_not_flood_the_server() {
+    let server = server();
+    let (holder, other) = (client(&server.url(""), TTL).await, client(&server.url(""), TTL).await);
+    let names: Vec<_> = (0..40).map(|n| format!("busy {n}")).collect();
+    let mut held = Vec::new();
+    for name in &names {
+        held.push(holder.mutex(name).lock().await.unwrap());
+    }
+    let waiting: Vec<_> = names.iter().map(|name| tokio::spawn(other.mutex(name).lock())).collect();
+    eventually("all wait", || names.iter().all(|name| queued(&server, name) == 1)).await;
+    let asked = || {
+        let status = server.sql("SHOW GLOBAL STATUS LIKE 'Com_select'");
+        status.split_whitespace().last().and_then(|count| count.parse::<u64>().ok()).expect("a number")
+    };
+    let before = asked();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let many = asked() - before;
+    // 24 of them ask 20 times a second, and the rest hardly ever.
+    assert!(many < 2000, "{many} questions in a second");
+    drop(held);
+    for next in waiting {
+        drop(next.await.unwrap().unwrap());
+    }
+}

@@ -130,6 +130,11 @@ impl Drop for Work {
 }
 
 impl Work {
+    /// There is no session for it. Its waiter knows: to be woken, it would ask again at once, for ever.
+    pub(super) fn withdraw(self) {
+        self.state.store(GONE, Ordering::Release);
+    }
+
     /// Nothing will be heard any more: the waiter asks by itself.
     fn end(&self) {
         if self.state.swap(GONE, Ordering::AcqRel) != GONE {

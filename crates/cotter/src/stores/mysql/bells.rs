@@ -97,10 +97,12 @@ impl Bells {
                 Err(back) => work = back,
             }
         }
-        if sessions.closed || sessions.next_try.is_some_and(|next| self.link.now() < next) {
+        let may_open = !sessions.closed && sessions.next_try.is_none_or(|next| self.link.now() >= next);
+        let Some(slot) = may_open.then(|| Slot::of(self)).flatten() else {
+            work.withdraw();
             return None;
-        }
-        tokio::spawn(bell::tend(Slot::of(self)?, work));
+        };
+        tokio::spawn(bell::tend(slot, work));
         Some(bell)
     }
 
