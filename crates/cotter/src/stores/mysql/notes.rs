@@ -57,11 +57,8 @@ pub(super) async fn swap(
                         0 => session.write(&tables.note_create, (name, key, bytes)).await,
                         _ => session.write(&tables.note_swap, (bytes, name, key, seen)).await,
                     };
-                    if unless_changed(written)?.rows > 0 {
-                        return Ok(Some(seen + 1));
-                    }
-                    session.check_writes().await?;
-                    Ok(None)
+                    let written = session.unless_demoted(unless_changed(written)?).await?;
+                    Ok((written.rows > 0).then(|| seen + 1))
                 })
             })
             .await

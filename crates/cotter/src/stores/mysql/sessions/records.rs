@@ -131,10 +131,7 @@ impl<S: Steps> Notes for Inner<S> {
             let (statement, values) = (statement.clone(), Params::Positional(values.clone()));
             Box::pin(async move {
                 let written = session.write(&statement, values).await?;
-                if written.rows == 0 {
-                    session.check_writes().await?;
-                }
-                Ok(written)
+                session.unless_demoted(written).await
             })
         });
         let written = stored.await.map_err(|e| e.with_name(name))?;

@@ -113,10 +113,7 @@ impl<S: Steps> Inner<S> {
         let written = live.run(move |own| {
             Box::pin(async move {
                 let written = unless_changed(own.write(&reserve, Params::Positional(values)).await)?;
-                if written.rows == 0 {
-                    own.check_writes().await?;
-                }
-                Ok(written.rows > 0)
+                Ok(own.unless_demoted(written).await?.rows > 0)
             })
         });
         or_look_again(&live, written.await, false)

@@ -45,7 +45,8 @@ impl Admin for ShedLock {
             let (name, locked_by) = (owned.clone(), locked_by.clone());
             Box::pin(async move {
                 let values = vec![order.now.into(), name.as_str().into(), locked_by.into()];
-                Ok(steps::write(session, &statements.evict, &name, values).await?.rows > 0)
+                let evicted = steps::write(session, &statements.evict, &name, values).await?;
+                Ok(session.unless_demoted(evicted).await?.rows > 0)
             })
         });
         let evicted = evicted.await.map_err(|e| e.with_name(name))?;

@@ -102,10 +102,7 @@ pub(super) async fn extend(
     let as_of = session.now();
     // The clock by which they were extended, if any was.
     let written = write(session, &statements.extend(count), &first.name, values).await?;
-    if written.rows == 0 {
-        session.check_writes().await?;
-    }
-    let began = written.id as i64;
+    let began = session.unless_demoted(written).await?.id as i64;
     let mut ends = HashMap::new();
     for row in session.read(&statements.holders(count), Params::Positional(names)).await? {
         let locked_by = text(&row, 0)?;
@@ -159,10 +156,10 @@ pub(super) async fn release(
         ours.into(),
         Value::from(evicted.clone()),
     ];
-    if write(session, &statements.release, &claim.name, values).await?.rows > 0 {
+    let freed = write(session, &statements.release, &claim.name, values).await?;
+    if session.unless_demoted(freed).await?.rows > 0 {
         return Ok(Release::Freed);
     }
-    session.check_writes().await?;
     let rows = session.read(&statements.is_evicted, (name, evicted)).await?;
     Ok(if rows.is_empty() { Release::NotHeld } else { Release::Evicted })
 }
