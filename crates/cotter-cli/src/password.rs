@@ -1,5 +1,6 @@
 //! The file with the password of a store. Only its path is passed on; the store reads the file.
 
+use crate::store::is_local;
 use cotter_console::{Console, Failure, clean, encoded};
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::{self, File, Permissions};
@@ -42,23 +43,7 @@ impl PasswordFile {
 
     /// Whether stores of this kind have passwords.
     pub(crate) fn is_for(url: &str) -> bool {
-        [
-            "redis:",
-            "rediss:",
-            "redis+sentinel:",
-            "rediss+sentinel:",
-            "unix:",
-            "postgres:",
-            "postgresql:",
-            "mysql:",
-            "mariadb:",
-            "etcd:",
-            "zookeeper:",
-            "redlock:",
-            "redlocks:",
-        ]
-        .iter()
-        .any(|scheme| url.starts_with(scheme))
+        !is_local(url)
     }
 
     /// Adds the password file to the URL.

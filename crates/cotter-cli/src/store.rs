@@ -45,7 +45,8 @@ pub(crate) struct Chosen {
 
 impl Chosen {
     fn by_url(url: impl Into<String>, why: impl Into<String>) -> Self {
-        let url = url.into();
+        // A mounted secret ends with a line break.
+        let url = url.into().trim().to_owned();
         let complete = url.clone();
         Self {
             url,
@@ -77,8 +78,7 @@ impl Chosen {
 
     /// Whether it is on this host, without a server.
     pub(crate) fn is_local(&self) -> bool {
-        let scheme = self.url.trim_start().split_once(':').map_or("", |(scheme, _)| scheme);
-        matches!(&*scheme.to_ascii_lowercase(), "memory" | "file" | "flock" | "sqlite")
+        is_local(&self.url)
     }
 
     /// Adds the password file of the command line, the configuration or the environment.
@@ -334,6 +334,12 @@ fn set(env: impl Fn(&str) -> Option<OsString>, key: &str) -> Result<Option<Strin
         }
         value => Ok(value),
     }
+}
+
+/// Whether a URL is that of a store on this host, without a server. Those of servers have many names.
+pub(crate) fn is_local(url: &str) -> bool {
+    let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
+    matches!(&*scheme.to_ascii_lowercase(), "memory" | "file" | "flock" | "sqlite")
 }
 
 fn text(env: impl Fn(&str) -> Option<OsString>, key: &str) -> Result<Option<String>, Failure> {

@@ -121,6 +121,12 @@ impl Live {
         })
     }
 
+    /// The server is not the master any more: neither this connection nor any other to it is used.
+    fn leave(&self) {
+        self.broken.store(true, Ordering::Release);
+        self.term.iter().for_each(Term::end);
+    }
+
     /// The server has carried out a step that it had to write. One that refuses writes still answers reads.
     pub(super) fn carried_out(&self) {
         if self.refusals.load(Ordering::Relaxed) > 0 {
@@ -146,8 +152,7 @@ impl Live {
         match role {
             Some(Role::Master) => self.role.store(MASTER, Ordering::Relaxed),
             Some(Role::Replica { .. }) if was_master => {
-                self.broken.store(true, Ordering::Release);
-                self.term.iter().for_each(Term::end);
+                self.leave();
                 return true;
             }
             _ => {}
@@ -173,14 +178,14 @@ impl Live {
         if e.code().is_some() {
             self.answers.fetch_add(1, Ordering::Relaxed);
         }
-        if silent || (!e.is_timeout() && e.is_unrecoverable_error()) || errors::is_demoted(e) {
+        if silent || (!e.is_timeout() && e.is_unrecoverable_error()) {
             self.broken.store(true, Ordering::Release);
         }
         if errors::is_refusal(e) && self.refusals.fetch_add(1, Ordering::Relaxed) + 1 >= REFUSALS {
             self.broken.store(true, Ordering::Release);
         }
         if errors::is_demoted(e) {
-            self.term.iter().for_each(Term::end);
+            self.leave();
         }
     }
 }

@@ -216,7 +216,7 @@ impl Reader {
                         return End::Lost;
                     }
                     // Whoever only reads is never refused anything.
-                    if let Some(live) = self.link.current() && live.leave_a_replica().await {
+                    if let Some(live) = beside && live.leave_a_replica().await {
                         return End::Lost;
                     }
                 }

@@ -36,9 +36,10 @@ pub(crate) fn in_our_words<'a>(url: &'a str, query: &'a str, meanings: Meanings)
     for (pair, raw) in pairs(query).zip(query.split('&').filter(|pair| !pair.is_empty())) {
         let (key, value) = pair?;
         let raw_value = raw.split_once('=').map_or("", |(_, value)| value);
+        let shown = if key.ends_with("password") { format!("{key}=***") } else { raw.to_owned() };
         let Some(meaning) = meanings(key, &value) else {
             ours.push(raw.to_owned());
-            corrected.push(raw);
+            corrected.push(shown);
             continue;
         };
         is_changed = true;
@@ -51,11 +52,11 @@ pub(crate) fn in_our_words<'a>(url: &'a str, query: &'a str, meanings: Meanings)
             Meaning::Nothing => {}
             Meaning::Instead(why, instead) => {
                 refused.push(format!("{key}= {why}"));
-                corrected.extend(Some(instead).filter(|pair| !pair.is_empty()));
+                corrected.extend(Some(instead.to_owned()).filter(|pair| !pair.is_empty()));
                 continue;
             }
         }
-        corrected.push(raw);
+        corrected.push(shown);
     }
     if !refused.is_empty() {
         return Err(refusal(url, &corrected, &refused));
@@ -63,23 +64,18 @@ pub(crate) fn in_our_words<'a>(url: &'a str, query: &'a str, meanings: Meanings)
     Ok(if is_changed { ours.join("&").into() } else { query.into() })
 }
 
-fn refusal(url: &str, corrected: &[&str], refused: &[String]) -> Error {
+fn refusal(url: &str, corrected: &[String], refused: &[String]) -> Error {
     let address = masked(url.split_once('?').map_or(url, |(address, _)| address));
     let query = if corrected.is_empty() { String::new() } else { format!("?{}", corrected.join("&")) };
     config(format!("{}; write {address}{query}", refused.join("; ")))
 }
 
-/// The part of a URL before its query, without its password.
+/// The part of a URL before its query, without its password. What stands there without a colon may be one.
 fn masked(address: &str) -> String {
-    let Some((scheme, rest)) = address.split_once("//") else { return address.to_owned() };
-    match rest.rsplit_once('@') {
-        Some((credentials, hosts)) => {
-            let (user, password) = credentials.split_once(':').unzip();
-            let password = password.map_or("", |_| ":***");
-            format!("{scheme}//{}{password}@{hosts}", user.unwrap_or(credentials))
-        }
-        None => address.to_owned(),
-    }
+    let parts = address.split_once("//").and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?)));
+    let Some((scheme, (credentials, hosts))) = parts else { return address.to_owned() };
+    let user = credentials.split_once(':').map_or(String::new(), |(user, _)| format!("{user}:"));
+    format!("{scheme}//{user}***@{hosts}")
 }
 
 #[cfg(any(feature = "postgres", feature = "mysql"))]
@@ -149,5 +145,9 @@ mod tests {
         }
         assert!(!error.contains("secret"), "{error}");
         assert!(ours("password=x").unwrap_err().ends_with("write db://u:***@h:1,i/path"));
+        let error = ours("tls=off&sentinel_password=secret").unwrap_err();
+        assert!(error.ends_with("path?tls=on&sentinel_password=***"), "{error}");
+        let error = in_our_words("db://secret@h?tls=off", "tls=off", meanings).unwrap_err().to_string();
+        assert!(error.ends_with("write db://***@h?tls=on"), "{error}");
     }
 }
