@@ -5,10 +5,13 @@
 //! |---|---|
 //! | `haproxy` | a balancer before a PostgreSQL primary and its standby |
 //! | `nutcracker` | a Redis proxy that knows scripts and commands with keys, and nothing else |
+//! | `pgpool` | a balancer that has a session on the primary for each client, and names another server now and then |
 //! | `sentinel` | a Redis master that is replaced by one of its replicas |
 //!
-//! `pgpool` is in the tests of the scheduler.
+//! What the scheduler does behind pgpool2 is in its own tests. No other test may need one of these programs:
+//! `rings::needs`.
 
 mod haproxy;
 mod nutcracker;
+mod pgpool;
 mod sentinel;

@@ -2,7 +2,7 @@
 
 use super::setup::client;
 use cotter::{Client, ErrorKind, Severity};
-use cotter_testkit::servers::{Begins, Pgpool, Pooler, Postgres};
+use cotter_testkit::servers::{Begins, Pooler, Postgres};
 use cotter_testkit::timing::Stopwatch;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -93,26 +93,4 @@ async fn who_leaves_transactions_open_is_refused() {
         "1"
     );
     guard.finish().await.unwrap();
-}
-
-/// It has a session on the primary for each of its clients, and names that of the standby to some of them.
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs postgres and pgpool2"]
-async fn pgpool_is_not_noticed_by_chance() {
-    let primary = Postgres::start();
-    primary.migrate("");
-    let standby = Postgres::builder().start_standby_of(&primary);
-    let pgpool = Pgpool::before(&primary, &standby);
-    for mode in ["mode=row", "mode=advisory"] {
-        for round in 0..12 {
-            let client = Client::connect(pgpool.url(mode)).await;
-            let client = client.unwrap_or_else(|e| panic!("violation[refused]: {mode}, round {round}: {e}"));
-            let other = Client::connect(primary.url(mode)).await.unwrap();
-            let guard = client.mutex("a").lock().await.unwrap();
-            let taken = other.mutex("a").try_lock().await.unwrap();
-            assert!(taken.is_none(), "violation[overlap]: {mode}, round {round}");
-            guard.finish().await.unwrap();
-            client.close(TTL).await.unwrap();
-        }
-    }
 }

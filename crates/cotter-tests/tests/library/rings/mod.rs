@@ -1,11 +1,12 @@
 //! The shape of the sources: which ring imports which, where tasks and pauses are made, that no test
-//! compares an elapsed time by itself, that the table of every folder is true, and how large a circle of modules may be.
+//! compares an elapsed time by itself or needs what is not installed, that the table of every folder is true, and how large a circle of modules may be.
 //!
 //! The folders of the library are its rings: `api/` and `engine/`, which makes guards, over the rest, which is the contract, time,
 //! errors, names and `stores/`. No store imports another, only `stores/shared/`: so each of them could become a crate of its own.
 
 mod circles;
 mod measured;
+mod needs;
 mod source;
 mod tables;
 mod timed;
