@@ -68,6 +68,12 @@ async fn is_there(id: &SessionId, link: &Link) -> Result<bool> {
     ask(id, link, "SELECT IS_USED_LOCK(?) IS NOT NULL").await
 }
 
+/// Whether the server of another session has this one, too.
+pub(super) async fn knows(other: &mut Session, id: &SessionId) -> Result<bool> {
+    let known = other.read("SELECT IS_USED_LOCK(?) <=> ?", (&*id.marker, id.number)).await?;
+    value(known.first().ok_or_else(|| unexpected("no row"))?, 0)
+}
+
 /// Whether a session executes nothing, or has gone. Each user may see their own sessions. The clause at the end keeps what sends reads
 /// to a replica from doing so, which would not know the session.
 pub(super) async fn is_idle(id: &SessionId, link: &Link) -> Result<bool> {

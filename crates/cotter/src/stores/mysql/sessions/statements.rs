@@ -21,6 +21,7 @@ pub(super) struct Statements {
     /// The same, with what is needed for a token: name, name.
     pub(super) look: String,
     pub(super) insert: String,
+    /// Writes tokens for a session, on the server that has it: the last values are its mark and its number.
     pub(super) reserve: String,
     pub(super) give_back: String,
     /// Followed by names in parentheses.
@@ -53,7 +54,7 @@ impl Statements {
             insert: format!("INSERT IGNORE INTO {session} (place, name) VALUES ('{place}', ?)"),
             reserve: format!(
                 "UPDATE {session} SET claim = ?, session = ?, marker = ?, number = ?, turns = ?, last_token = ?, since = ?, label = ? \
-                 WHERE place = '{place}' AND name = ? AND last_token = ? AND {TAKES_WRITES}"
+                 WHERE place = '{place}' AND name = ? AND last_token = ? AND {TAKES_WRITES} AND IS_USED_LOCK(?) <=> ?"
             ),
             give_back: format!(
                 "UPDATE {session} SET last_token = number + ? - 1 \

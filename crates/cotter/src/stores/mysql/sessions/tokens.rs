@@ -4,18 +4,23 @@
 //! out from what the session has read *while it held the lock*, and is only written if that is still so. Whoever takes the lock
 //! afterwards reads after that: either it sees the token that was written, or its own replaces what the late request compares
 //! with.
+//!
+//! They are written over another connection, which may lead to another server than the one that has the session: a proxy was
+//! switched, or a host was given up. Nobody there knows the mark of the session, so nothing is written.
 
 use super::backend::{Inner, Steps};
 use super::connection::Connection;
+use super::ending;
 use crate::backend::Claim;
 use crate::backend::tokens::reserve;
+use crate::stores::mysql::SCHEME;
 use crate::stores::mysql::errors::{demoted, unexpected};
 use crate::stores::mysql::live::Live;
 use crate::stores::mysql::rows::{unless_changed, value};
 use crate::stores::shared::net::Live as _;
 use crate::stores::shared::sql::sessions::Tokens;
 use crate::stores::shared::sql::{TRIES, contended};
-use crate::{Moment, Result};
+use crate::{Error, ErrorKind, Moment, Result};
 use mysql_async::{Params, Row, Value};
 
 /// The values that a session has read while it held the lock.
@@ -109,15 +114,28 @@ impl<S: Steps> Inner<S> {
             claim.label.to_string().into(),
             claim.name.to_string().into(),
             seen.into(),
+            session.id.marker.to_string().into(),
+            session.id.number.into(),
         ];
+        let id = session.id.clone();
         let written = live.run(move |own| {
             Box::pin(async move {
                 let written = unless_changed(own.write(&reserve, Params::Positional(values)).await)?;
-                Ok(own.unless_demoted(written).await?.rows > 0)
+                let written = own.unless_demoted(written).await?.rows > 0;
+                if !written && !ending::knows(own, &id).await? {
+                    return Err(elsewhere());
+                }
+                Ok(written)
             })
         });
         or_look_again(&live, written.await, false)
     }
+}
+
+/// Requests go to another server than the one that has the session: its lock keeps out nobody who asks there.
+fn elsewhere() -> Error {
+    let why = "the session that has the lock has ended, or is on another server than the one that takes the requests now";
+    Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME)
 }
 
 /// A connection that the server has closed while it was idle costs nobody an error. What was written over it all the same is seen
