@@ -165,7 +165,7 @@ impl Error {
     }
 
     /// Adds to the message.
-    #[cfg(any(feature = "redis", feature = "etcd", feature = "postgres", feature = "mysql"))]
+    #[cfg(feature = "server")]
     pub(crate) fn with_remark(mut self, remark: &str) -> Self {
         self.0.message = format!("{}; {remark}", self.0.message);
         self
