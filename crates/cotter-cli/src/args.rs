@@ -75,14 +75,30 @@ pub(crate) fn read() -> Result<Cli, clap::Error> {
     Cli::try_parse()
 }
 
+/// The commands that refuse `--json`: what they print is not theirs, or is for a program that knows no JSON. `elect` takes it
+/// together with `--observe`.
+const WITHOUT_JSON: [&str; 3] = ["run", "completions", "man"];
+
+/// Whether a command takes this global option.
+pub(crate) fn takes(command: &str, global: &Arg) -> bool {
+    global.get_id() != "json" || !WITHOUT_JSON.contains(&command)
+}
+
 /// The command line with the global options in short form in the help of each command; `cotter --help` has the long form.
 pub(crate) fn with_short_globals() -> clap::Command {
     let cotter = Cli::command();
     let globals: Vec<_> = cotter.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
+    cotter.mut_subcommands(|command| {
+        let name = command.get_name().to_owned();
+        let globals = globals.iter().map(|arg| arg.clone().hide(!takes(&name, arg))).collect::<Vec<_>>();
+        with(command, &globals, &list(&globals))
+    })
+}
+
+fn list(globals: &[Arg]) -> String {
     let list =
         clap::Command::new("").disable_help_flag(true).disable_version_flag(true).max_term_width(WIDTH);
-    let list = list.help_template("{all-args}").args(globals.clone()).render_help().to_string();
-    cotter.mut_subcommands(|command| with(command, &globals, &list))
+    list.help_template("{all-args}").args(globals).render_help().to_string()
 }
 
 fn with(command: clap::Command, globals: &[Arg], list: &str) -> clap::Command {
@@ -150,6 +166,26 @@ mod tests {
             let short = Cli { global: short.global, command: Command::Run(run) };
             assert_eq!(format!("{short:?}"), format!("{whole:?}"));
         }
+    }
+
+    fn walk(command: &clap::Command, look: &mut impl FnMut(&clap::Command)) {
+        look(command);
+        command.get_subcommands().for_each(|command| walk(command, look));
+    }
+
+    /// A store that is away is given up, whatever the command.
+    #[test]
+    fn nothing_is_said_to_wait_forever() {
+        let mut seen = 0;
+        walk(&Cli::command(), &mut |command| {
+            let wait = command.get_arguments().find(|arg| arg.get_long() == Some("wait"));
+            for help in wait.into_iter().filter_map(Arg::get_help).map(ToString::to_string) {
+                let is_told = help.contains("store") && !help.contains("forever");
+                assert!(is_told, "{}: {help}", command.get_name());
+                seen += 1;
+            }
+        });
+        assert_eq!(seen, 4, "run, elect, acquire and latch wait");
     }
 
     #[test]

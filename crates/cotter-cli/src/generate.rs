@@ -11,9 +11,19 @@ use std::io::Write;
 pub(crate) fn completions(args: &Completions, console: &Console) -> Result<Exit, Failure> {
     no_json(console, "completions")?;
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut visible(&Cli::command()), "cotter", &mut script);
+    clap_complete::generate(args.shell, &mut offered(), "cotter", &mut script);
     console.out().write_all(&script)?;
     Ok(Exit::Done)
+}
+
+/// The command line as completions offer it: each command has the global options that it takes.
+fn offered() -> Command {
+    let cotter = visible(&Cli::command());
+    let globals: Vec<_> = cotter.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
+    cotter.mut_args(|arg| arg.global(false)).mut_subcommands(|command| {
+        let name = command.get_name().to_owned();
+        command.args(globals.iter().filter(|arg| args::takes(&name, arg)))
+    })
 }
 
 /// The command without what its help hides, which the generators of completions would offer.
@@ -35,12 +45,19 @@ pub(crate) fn man(args: &Man, console: &Console) -> Result<Exit, Failure> {
     cotter.build();
     let page = match &args.command {
         None => page(cotter, Some("run"))?,
-        Some(name) => {
-            page(subcommand(&cotter, name)?, Some(&**name).filter(|name| ["run", "elect"].contains(name)))?
-        }
+        Some(name) => page(
+            taken(subcommand(&cotter, name)?),
+            Some(&**name).filter(|name| ["run", "elect"].contains(name)),
+        )?,
     };
     console.out().write_all(&page)?;
     Ok(Exit::Done)
+}
+
+/// The command without the global options that it does not take.
+fn taken(command: Command) -> Command {
+    let name = command.get_name().to_owned();
+    command.mut_args(|arg| if args::takes(&name, &arg) { arg } else { arg.hide(true) })
 }
 
 fn subcommand(cotter: &Command, name: &str) -> Result<Command, Failure> {

@@ -43,7 +43,7 @@ enum Step {
     },
     /// Wait until it is open
     Wait {
-        /// Give up after this time, for example 5s or 1m30s [default: wait forever]
+        /// Give up after this time, for example 5s or 1m30s [default: never, as long as the store answers]
         #[arg(short, long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse)]
         wait: Option<Duration>,
     },

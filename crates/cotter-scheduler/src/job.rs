@@ -356,53 +356,67 @@ impl Job {
     /// Checks the job, as one of this group, without any I/O. A scheduler does so when it starts.
     ///
     /// # Errors
-    /// [`ErrorKind::Job`](crate::ErrorKind::Job) for names that cannot be locked, and for settings that contradict each other.
+    /// [`ErrorKind::Job`](crate::ErrorKind::Job) for names that cannot be locked, and for settings that contradict each other: the
+    /// first of [`mistakes`](Self::mistakes).
     pub fn check(&self, group: &str) -> Result<()> {
-        let (name, policy) = (&self.name, &self.policy);
+        self.mistakes(group).into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// Returns everything for which [`check`](Self::check) refuses the job, so that a file is mended at once. Empty if there is
+    /// nothing.
+    pub fn mistakes(&self, group: &str) -> Vec<Error> {
+        let policy = &self.policy;
+        let mut found: Vec<String> = self.mistake_in_name(group).into_iter().collect();
+        // What the store requires beyond that is known at the first run only.
+        let settings = [
+            (
+                policy.lease.is_some_and(|lease| lease.ttl().is_zero()),
+                "the lease is zero; leave it out to use that of the client",
+            ),
+            (policy.max_run.is_some_and(|d| d.is_zero()), "max_run is zero; leave it out for no limit"),
+            (policy.max_backlog == 0, "max_backlog is zero; set it to 1 or more"),
+            (
+                policy.max_retry_delay.is_some_and(|max| max < policy.retry_delay),
+                "max_retry_delay is shorter than retry_delay",
+            ),
+        ];
+        found.extend(settings.into_iter().filter(|(is_wrong, _)| *is_wrong).map(|(_, why)| why.to_owned()));
+        found.extend(self.mistakes_in_gates(group));
+        found.into_iter().map(|why| Error::job(&self.name, why)).collect()
+    }
+
+    fn mistake_in_name(&self, group: &str) -> Option<String> {
+        let name = &self.name;
         if name.is_empty() {
-            return Err(Error::job(name, "a job needs a name"));
+            return Some("a job needs a name".to_owned());
         }
         if name.contains('/') {
             let why = "the name contains '/', which separates it from the group in the name of the lock; use '-' or '.'";
-            return Err(Error::job(name, why));
+            return Some(why.to_owned());
         }
-        cotter::Name::new(format!("{group}/{name}")).map_err(|e| Error::job(name, e))?;
-        // What the store requires beyond that is known at the first run only.
-        if policy.lease.is_some_and(|lease| lease.ttl().is_zero()) {
-            return Err(Error::job(name, "the lease is zero; leave it out to use that of the client"));
-        }
-        if policy.max_run.is_some_and(|d| d.is_zero()) {
-            return Err(Error::job(name, "max_run is zero; leave it out for no limit"));
-        }
-        if policy.max_backlog == 0 {
-            return Err(Error::job(name, "max_backlog is zero; set it to 1 or more"));
-        }
-        if policy.max_retry_delay.is_some_and(|max| max < policy.retry_delay) {
-            return Err(Error::job(name, "max_retry_delay is shorter than retry_delay"));
-        }
-        self.check_gates(group)
+        cotter::Name::new(format!("{group}/{name}")).err().map(|e| e.to_string())
     }
 
-    /// Rejects names that could not be locked, or that other jobs lock in another order.
-    fn check_gates(&self, group: &str) -> Result<()> {
-        let (name, policy) = (&self.name, &self.policy);
+    /// Names that could not be locked, or that other jobs lock in another order.
+    fn mistakes_in_gates(&self, group: &str) -> Vec<String> {
+        let policy = &self.policy;
         let limit = policy.limit.as_ref().map(|(limit, _)| limit);
+        let mut found = Vec::new();
         for gate in policy.lock.iter().chain(limit) {
-            cotter::Name::new(gate).map_err(|e| Error::job(name, e))?;
+            found.extend(cotter::Name::new(gate).err().map(|e| e.to_string()));
             if gate.strip_prefix(group).is_some_and(|rest| rest.starts_with('/')) {
-                let why = format!(
+                found.push(format!(
                     "{gate:?} cannot be shared: names that begin with {group:?} and '/' are reserved for the jobs"
-                );
-                return Err(Error::job(name, why));
+                ));
             }
         }
         if policy.lock.is_some() && policy.lock.as_ref() == limit {
-            return Err(Error::job(name, "the lock and the limit have the same name; use different names"));
+            found.push("the lock and the limit have the same name; use different names".to_owned());
         }
         if policy.limit.as_ref().is_some_and(|(_, of)| *of == 0) {
-            return Err(Error::job(name, "the limit is zero; set it to 1 or more"));
+            found.push("the limit is zero; set it to 1 or more".to_owned());
         }
-        Ok(())
+        found
     }
 }
 

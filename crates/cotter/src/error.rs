@@ -94,6 +94,8 @@ struct Inner {
     message: String,
     retryable: bool,
     outcome_unknown: bool,
+    #[cfg(any(feature = "mysql", feature = "postgres"))]
+    contention: bool,
     name: Option<Name>,
     backend: Option<&'static str>,
     server: Option<String>,
@@ -111,6 +113,8 @@ impl Error {
             message: message.into(),
             retryable,
             outcome_unknown: false,
+            #[cfg(any(feature = "mysql", feature = "postgres"))]
+            contention: false,
             name: None,
             backend: None,
             server: None,
@@ -161,7 +165,7 @@ impl Error {
     }
 
     /// Adds to the message.
-    #[cfg(any(feature = "redis", feature = "etcd", feature = "postgres", feature = "mysql"))]
+    #[cfg(feature = "server")]
     pub(crate) fn with_remark(mut self, remark: &str) -> Self {
         self.0.message = format!("{}; {remark}", self.0.message);
         self
@@ -172,6 +176,19 @@ impl Error {
     pub(crate) fn with_outcome_known(mut self) -> Self {
         self.0.outcome_unknown = false;
         self
+    }
+
+    /// Marks that others were in the way, which says nothing about whether the server carries out what it is told to.
+    #[cfg(any(feature = "mysql", feature = "postgres"))]
+    pub(crate) fn with_contention(mut self) -> Self {
+        self.0.contention = true;
+        self
+    }
+
+    /// Returns true if others were in the way.
+    #[cfg(any(feature = "mysql", feature = "postgres"))]
+    pub(crate) fn is_contention(&self) -> bool {
+        self.0.contention
     }
 
     /// Returns the kind of this error.

@@ -46,7 +46,7 @@ pub(crate) struct Elect {
     /// Give up immediately if another candidate leads
     #[arg(short, long, conflicts_with = "wait")]
     no_wait: bool,
-    /// Give up after this time, for example 5s or 1m30s [default: campaign forever]
+    /// Give up after this time, for example 5s or 1m30s [default: never, but a store that is away is given up after 30s]
     #[arg(short, long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse)]
     wait: Option<Duration>,
     /// The exit code if another candidate led the whole time

@@ -1,6 +1,5 @@
 //! `cotter jobs history`.
 
-use super::short;
 use crate::table;
 use cotter_console::duration::words;
 use cotter_console::{Console, Failure, clean};
@@ -33,7 +32,7 @@ fn row(entry: &Entry) -> [String; 8] {
         (None, false) => String::new(),
     };
     [
-        format!("{}{asked}", short(entry.slot)),
+        format!("{}{asked}", entry.slot),
         entry.attempt.to_string(),
         entry.token.to_string(),
         if entry.host.is_empty() { "-".to_owned() } else { clean(&entry.host) },
@@ -48,7 +47,7 @@ fn row(entry: &Entry) -> [String; 8] {
 fn print_output(entry: &Entry, console: &Console) -> Result<(), Failure> {
     let Some(text) = &entry.output else { return Ok(()) };
     let mut out = console.out();
-    writeln!(out, "\n{}, attempt {}:", short(entry.slot), entry.attempt)?;
+    writeln!(out, "\n{}, attempt {}:", entry.slot, entry.attempt)?;
     for line in text.lines() {
         writeln!(out, "  {}", clean(line))?;
     }

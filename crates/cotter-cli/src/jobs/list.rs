@@ -1,6 +1,5 @@
 //! `cotter jobs list`.
 
-use super::short;
 use crate::table;
 use cotter_console::duration::words;
 use cotter_console::{Console, Failure, clean};
@@ -27,7 +26,7 @@ fn row(job: &JobStatus) -> [String; 9] {
     [
         clean(&job.name),
         state(job) + &standby(job),
-        job.retry_at.or(job.next_slot).map_or_else(none, short),
+        job.retry_at.or(job.next_slot).map_or_else(none, |slot| slot.to_string()),
         job.started.map_or_else(none, millis),
         job.host.as_deref().map_or_else(none, clean),
         job.started.zip(job.ended).map_or_else(none, |(from, to)| words(to.since(from))),

@@ -23,7 +23,7 @@ use clap::{ArgGroup, Args, Subcommand};
 use cotter::Client;
 use cotter_console::duration::parse_positive;
 use cotter_console::{Console, Exit, Failure, clean};
-use cotter_scheduler::{ErrorKind, UnixTime};
+use cotter_scheduler::ErrorKind;
 use rustix::process::getuid;
 use rustix::system::uname;
 use std::path::PathBuf;
@@ -196,9 +196,4 @@ fn operator() -> String {
     let name = std::env::var("LOGNAME").or_else(|_| std::env::var("USER"));
     let name = name.unwrap_or_else(|_| format!("user {}", getuid().as_raw()));
     clean(&format!("{name} on {}", uname().nodename().to_string_lossy()))
-}
-
-/// A slot, with milliseconds unless it is a whole second.
-pub(crate) fn short(slot: UnixTime) -> String {
-    if slot.subsec_nanos() == 0 { slot.to_string() } else { format!("{slot:.3}") }
 }

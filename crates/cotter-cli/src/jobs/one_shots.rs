@@ -1,6 +1,6 @@
 //! `cotter jobs add-once`, `pending` and `cancel`.
 
-use super::{arguments, refused, short};
+use super::{arguments, refused};
 use crate::table;
 use clap::{ArgGroup, Args};
 use cotter_console::duration::parse;
@@ -80,7 +80,7 @@ fn row(run: &Pending) -> [String; 6] {
     [
         clean(&run.id),
         clean(&run.job),
-        short(run.at),
+        run.at.to_string(),
         if run.taken { "started" } else { "waiting" }.to_owned(),
         clean(&run.added_by),
         clean(&arguments.join(" ")),

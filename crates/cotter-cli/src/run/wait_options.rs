@@ -11,7 +11,7 @@ pub(crate) struct WaitOptions {
     /// Give up immediately if the lock is held
     #[arg(short, long, conflicts_with = "wait")]
     pub(crate) no_wait: bool,
-    /// Give up after this time, for example 5s or 1m30s [default: wait forever]
+    /// Give up after this time, for example 5s or 1m30s [default: never, but a store that is away is given up after 30s]
     #[arg(short, long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse)]
     pub(crate) wait: Option<Duration>,
     /// The exit code if the lock was not acquired

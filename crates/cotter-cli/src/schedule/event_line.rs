@@ -1,6 +1,5 @@
 //! One event as a line of text, or as a JSON object. `docs/jobs.md` lists the fields.
 
-use crate::jobs::short;
 use cotter_console::duration::{millis, words};
 use cotter_scheduler::{Ending, Event, EventKind, UnixTime};
 use serde_json::{Value, json};
@@ -21,10 +20,10 @@ pub(super) fn text(event: &Event) -> String {
     let job = event.job.as_deref().map(|job| format!("{job}: ")).unwrap_or_default();
     match &event.kind {
         EventKind::Ended { slot, outcome, took, .. } => {
-            format!("{job}ended for {} after {}: {outcome}", short(*slot), words(*took))
+            format!("{job}ended for {slot} after {}: {outcome}", words(*took))
         }
         EventKind::Retrying { slot, attempt, after } => {
-            format!("{job}attempt {attempt} for {} follows in {}", short(*slot), words(*after))
+            format!("{job}attempt {attempt} for {slot} follows in {}", words(*after))
         }
         EventKind::Draining { rest } => {
             format!("{job}keeps its lock for another {} (at_least), then stops", words(*rest))

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// automatically; for such a lock, this command only checks whether it is still held.
 #[derive(Debug, Args)]
 pub(crate) struct Renew {
-    /// How long the lock lasts from now; never less than before
+    /// How long the lock lasts from now; never less than before. Required, except for a lock taken with `acquire --pid`
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse_positive)]
     ttl: Option<Duration>,
     /// The ticket [default: $COTTER_TICKET]

@@ -47,6 +47,60 @@ fn the_manual_has_the_stores_and_the_table_of_exit_codes() {
     assert!(page.contains(".TH cotter-list 1"), "{page}");
 }
 
+/// A line of each command that refuses nothing but an option.
+const LINES: [&[&str]; 17] = [
+    &["run", "a", "true"],
+    &["elect", "--observe", ""],
+    &["latch", "a", "show"],
+    &["list"],
+    &["show", "a"],
+    &["evict", "a"],
+    &["acquire", "--ttl", "1s", "a"],
+    &["renew", "--ttl", "1s", "x"],
+    &["release", "x"],
+    &["doctor"],
+    &["migrate"],
+    &["prune"],
+    &["schedule", "/nowhere"],
+    &["jobs", "--group", "g", "list"],
+    &["cron", "@daily"],
+    &["completions", "bash"],
+    &["man"],
+];
+
+#[test]
+fn an_option_that_a_command_refuses_is_in_no_help() {
+    let env = TestEnv::new();
+    let bash = env.run(["completions", "bash"]).code(0).stdout;
+    let words_of = |command: &str| {
+        let (_, case) = bash.split_once(&format!("\n        cotter__subcmd__{command})\n")).expect(command);
+        case.lines().next().unwrap().to_owned()
+    };
+    for line in LINES {
+        let output = env.run([&["--json"], line].concat());
+        let is_taken = !output.stderr.contains("--json has no effect");
+        for help in ["--help", "-h"] {
+            let help = env.run([line[0], help]).code(0).stdout;
+            assert_eq!(help.contains("--json"), is_taken, "{help}");
+        }
+        let page = env.run(["man", line[0]]).code(0).stdout;
+        assert_eq!(page.contains("\\-\\-json"), is_taken, "{page}");
+        assert_eq!(words_of(line[0]).contains("--json"), is_taken, "{}", words_of(line[0]));
+    }
+    let all = env.run(["man", "nothing"]).code(64).stderr;
+    let missing: Vec<_> = all
+        .trim()
+        .split_once("the commands are ")
+        .unwrap()
+        .1
+        .split(", ")
+        .filter(|command| {
+            !["bench", "demo", "help"].contains(command) && !LINES.iter().any(|line| line[0] == *command)
+        })
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
 #[test]
 fn every_command_has_a_page() {
     let env = TestEnv::new();

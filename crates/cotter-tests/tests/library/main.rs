@@ -9,7 +9,7 @@
 //! | `multi` | several locks at once |
 //! | `generous` | a store that answers more time than it was asked for |
 //! | `trial` | the lock that doctor takes |
-//! | `stepped` | a database server whose clock is stepped |
+//! | `stepped` | a server whose clock is stepped |
 //! | `handles` | what handles and guards can do, and how they end |
 //! | `values` | names, tokens and losses as programs pass them on |
 //! | `owners` | one owner in several tasks |
@@ -35,6 +35,7 @@
 //! | `splitter` | a database whose reads go to a replica that is behind |
 //! | `stopped` | a process that is stopped for longer than its session |
 //! | `suspect` | what a holder sees while the server of its session is silent |
+//! | `wrong_port` | a store at the port of another server |
 //! | `steps` | steps that many tests take |
 //! | `etcd`, `file`, `flock`, `mysql`, `postgres`, `redis`, `sqlite`, `zookeeper` | what is particular to one store |
 //!
@@ -110,7 +111,7 @@ mod slow_subscriber;
 mod splitter;
 #[cfg(all(feature = "sqlite", not(cotter_portable)))]
 mod sqlite;
-#[cfg(any(feature = "mysql", feature = "postgres"))]
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
 mod stepped;
 mod steps;
 mod stopped;
@@ -129,5 +130,13 @@ mod tickets;
 mod trial;
 mod values;
 mod which_store;
+#[cfg(all(
+    feature = "etcd",
+    feature = "mysql",
+    feature = "postgres",
+    feature = "redis",
+    feature = "zookeeper"
+))]
+mod wrong_port;
 #[cfg(feature = "zookeeper")]
 mod zookeeper;

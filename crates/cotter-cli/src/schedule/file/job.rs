@@ -105,8 +105,8 @@ impl Spec {
         self.settings.ttl
     }
 
-    /// Parses a job. Returns `None` only after recording a mistake.
-    pub(super) fn read(name: &str, section: &Section<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+    /// Parses a job. After a mistake, something else stands for what is missing, so that the rest can be checked.
+    pub(super) fn read(name: &str, section: &Section<'_>, mistakes: &mut Mistakes) -> Self {
         section.check_keys(&[TRIGGERS, COMMANDS, SHARED].concat(), mistakes);
         let zone = section.get("timezone", mistakes, value::zone).unwrap_or_else(Zone::utc);
         let trigger = trigger(section, &zone, mistakes).map(|trigger| restricted(trigger, section, mistakes));
@@ -115,14 +115,12 @@ impl Spec {
         let words = words(section, mistakes);
         let mut settings = Settings::read(section, mistakes);
         settings.reject_invalid(section, mistakes);
-        let grace = Grace::of(settings.ttl, None).ok();
-        if grace.is_none() {
-            section.wrong(
-                section.at_key("ttl"),
-                "`ttl`: the minimum is 300ms, to leave time to stop the command",
-                mistakes,
-            );
-        }
+        let grace = Grace::of(settings.ttl, None).or_else(|_| {
+            let why = "`ttl`: the minimum is 300ms, to leave time to stop the command";
+            section.wrong(section.at_key("ttl"), why, mistakes);
+            Grace::of(TTL, None)
+        });
+        let grace = grace.expect("the default ttl is long enough");
         if settings.ttl > MAX_TTL {
             section.wrong(section.at_key("ttl"), "`ttl`: the maximum is a year", mistakes);
         }
@@ -131,9 +129,9 @@ impl Spec {
         let on_success = section.get("on_success", mistakes, value::words_or_script);
         let on_failure = section.get("on_failure", mistakes, value::words_or_script);
         let enabled = section.get("enabled", mistakes, value::boolean).unwrap_or(true);
-        let (trigger, words, grace) = (trigger?, words?, grace?);
+        let (trigger, words) = (trigger.unwrap_or_else(Trigger::on_demand), words.unwrap_or_default());
         let (name, at) = (name.to_owned(), section.at());
-        Some(Self {
+        Self {
             name,
             trigger,
             cron,
@@ -147,7 +145,7 @@ impl Spec {
             on_success,
             on_failure,
             settings,
-        })
+        }
     }
 
     /// The command, with additional environment variables.

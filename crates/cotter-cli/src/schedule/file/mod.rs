@@ -132,9 +132,7 @@ fn parse_tables(path: &Path, root: &DeTable<'_>, mistakes: &mut Mistakes) -> Opt
     if root.get("group").is_none() {
         mistakes.add(0, "`group` is missing: the locks of the jobs are named \"<group>/<job>\"");
     }
-    if let (Some(group), Some(at)) = (&group, root.get("group")) {
-        check_names(group, at.span().start, &jobs, mistakes);
-    }
+    check_names(group.as_deref(), top.at_key("group"), &jobs, mistakes);
     let place = place(&top, mistakes);
     if let Some(StoreRef::Url(url)) = &place
         && let Err(error) = Client::builder().url(url).check()
@@ -175,21 +173,22 @@ fn jobs(
         let section = Section::new(table, at, format!("job {:?}: ", name.get_ref()))
             .or(defaults, job::SHARED)
             .or(Some(top), FOR_ALL);
-        found.extend(Spec::read(name.get_ref(), &section, mistakes));
+        found.push(Spec::read(name.get_ref(), &section, mistakes));
     }
     found
 }
 
+/// Stands for a group that has no name, or a wrong one: no lock of a job is named after it.
+const NO_GROUP: &str = "\u{e000}";
+
 /// Checks the name of the group, and what the scheduler would refuse.
-fn check_names(group: &str, at: usize, jobs: &[Spec], mistakes: &mut Mistakes) {
-    if let Err(error) = cotter::Name::new(group) {
-        mistakes.add(at, format!("`group`: {error}"));
-        return;
-    }
+fn check_names(group: Option<&str>, at: usize, jobs: &[Spec], mistakes: &mut Mistakes) {
+    let wrong = group.and_then(|group| cotter::Name::new(group).err());
+    wrong.iter().for_each(|error| mistakes.add(at, format!("`group`: {error}")));
+    let group = group.filter(|_| wrong.is_none()).unwrap_or(NO_GROUP);
     for spec in jobs {
-        if let Err(error) = spec.job(|_| async {}).check(group) {
-            mistakes.add(spec.at, error.to_string());
-        }
+        let wrong = spec.job(|_| async {}).mistakes(group);
+        wrong.iter().for_each(|error| mistakes.add(spec.at, error.to_string()));
     }
 }
 

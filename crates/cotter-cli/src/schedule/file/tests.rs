@@ -136,6 +136,20 @@ fn a_slash_in_the_name_of_a_job_is_refused() {
     assert!(one(text).starts_with("2: job \"a/b\": the name contains '/'"), "{}", one(text));
 }
 
+/// With mistakes of every other kind in the same job, in the group, and without a group.
+#[test]
+fn what_the_scheduler_refuses_is_told_with_all_other_mistakes() {
+    let jobs = "[job.\"a/b\"]\nshell = \"x\"\nttl = \"1ms\"\nretry_delay = \"2s\"\nmax_retry_delay = \"1s\"\n\
+                lock = \"x\"\nlimit = { name = \"x\", of = 1 }\n";
+    let parts = ["the name contains '/'", "`ttl`", "`fixed_rate`", "max_retry_delay", "the same name"];
+    for group in ["", "group = \"g\"\n", "group = \"\"\n"] {
+        let all = mistakes(&format!("{group}{jobs}"));
+        for part in parts {
+            assert!(all.iter().any(|(_, message)| message.contains(part)), "{part} with {group:?}: {all:#?}");
+        }
+    }
+}
+
 #[test]
 fn once_at_is_a_string_or_a_time_and_always_has_an_offset() {
     let job = |at: &str| format!("group = \"g\"\n[job.a]\nshell = \"x\"\nonce_at = {at}\n");

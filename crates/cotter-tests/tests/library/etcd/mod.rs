@@ -9,6 +9,7 @@
 //! | `server_lock` | the lock service of the server, which is not used |
 //! | `tls` | certificates and passwords |
 //! | `logins` | logins that end before their connection does |
+//! | `full` | a database without room |
 //! | `put_back` | a cluster that was put back to an older state |
 //! | `stale` | a leader that was replaced |
 //! | `terms` | another leader, and the one before it that still ends leases |
@@ -17,6 +18,7 @@
 //! | `late` | puts that arrive after their release |
 
 mod crowd;
+mod full;
 mod idle;
 mod late;
 mod logins;

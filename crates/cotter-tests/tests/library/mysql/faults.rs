@@ -153,3 +153,30 @@ async fn a_row_that_somebody_locks_by_hand_is_an_outage() {
     hasty.release(&second, Leave::default()).await.unwrap();
     take(&hasty, &claim("a", TTL)).await;
 }
+
+/// Nor is it left, or connected to anew: that others are in the way says nothing about it.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn a_row_that_stays_locked_replaces_no_connection() {
+    let server = server();
+    let backend = backend(&server.url("connections=1")).await;
+    let first = claim("a", TTL);
+    take(&backend, &first).await;
+    backend.release(&first, Leave::used(1)).await.unwrap();
+    let sessions =
+        "SELECT GROUP_CONCAT(id ORDER BY id) FROM information_schema.processlist WHERE user = 'app'";
+    let before = server.sql(sessions);
+    let hold = "BEGIN; SELECT name FROM cotter_locks WHERE name = 'a' FOR UPDATE; SELECT SLEEP(300)";
+    let mut by_hand = server.client("cotter").args(["-e", hold]).stdout(Stdio::null()).spawn().unwrap();
+    let asleep = "SELECT id FROM information_schema.processlist WHERE state = 'User sleep'";
+    eventually("it is locked", || !server.sql(asleep).is_empty()).await;
+    for _ in 0..4 {
+        let error = backend.acquire(&claim("a", TTL), Until::Now).await.unwrap_err();
+        assert!(error.to_string().contains("locked by another session"), "{error}");
+    }
+    server.sql(&format!("KILL {}", server.sql(asleep)));
+    by_hand.wait().unwrap();
+    take(&backend, &claim("a", TTL)).await;
+    let after = server.sql(sessions);
+    assert_eq!(after, before, "violation[connected-again]: the server carries out what it is told to");
+}

@@ -1,6 +1,6 @@
 //! What doctor says about a failover.
 
-use super::setup::{client, server};
+use super::setup::{client, eventually, server};
 use cotter::mysql::Store;
 use cotter::{Client, Finding, Lease, Level, Severity};
 use cotter_testkit::history::{Kind, demand};
@@ -123,6 +123,30 @@ impl Failover {
             reading.iter().for_each(JoinHandle::abort);
         }
     }
+}
+
+/// The commit of another process keeps the row locked: whoever comes after it is refused by an answer.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn a_server_is_left_where_the_commit_of_another_process_does_not_return() {
+    let Failover { old, new, .. } = Failover::start("");
+    client(&old.url(""), TTL).await.mutex("a").lock().await.unwrap().finish().await.unwrap();
+    old.sql(
+        "SET GLOBAL rpl_semi_sync_master_wait_point = AFTER_SYNC, GLOBAL rpl_semi_sync_master_timeout = 86400000, \
+         GLOBAL rpl_semi_sync_master_enabled = ON",
+    );
+    let first = client(&old.url("timeout=60s"), TTL).await;
+    let hangs = tokio::spawn(async move { first.mutex("a").lock().await });
+    let waits =
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE state LIKE 'Waiting for semi-sync ACK%'";
+    eventually("its commit waits", || old.sql(waits) == "1").await;
+    let hosts = format!("127.0.0.1:{},127.0.0.1:{}", old.port(), new.port());
+    let second = client(&format!("mysql://app:secret@{hosts}/cotter?connect_timeout=1s"), TTL).await;
+    let guard = tokio::time::timeout(FAR, second.mutex("a").lock()).await.ok().and_then(Result::ok);
+    demand(guard.is_some(), Kind::StuckWaiter, "the next host has it to give");
+    let others = client(&new.url(""), TTL).await;
+    assert!(others.mutex("a").try_lock().await.unwrap().is_none(), "it is held on the next host");
+    hangs.abort();
 }
 
 async fn of(store: &Store) -> Client {

@@ -1,6 +1,6 @@
 //! Sessions that end, servers that restart, and clients that stand still.
 
-use super::setup::{backend, claim, client, eventually, queued, released, server, take};
+use super::setup::{backend, claim, client, driver, eventually, queued, released, server, take};
 use cotter::backend::{Leave, Release, Until};
 use cotter::{Client, Lease, LossCause};
 use cotter_testkit::servers::{Database, Loss, Postgres, Proxy};
@@ -149,4 +149,31 @@ async fn a_row_that_somebody_locks_by_hand_is_an_outage() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     take(&patient, &claim("a", TTL)).await;
+}
+
+/// Nor is it left, or connected to anew: that others are in the way says nothing about it.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_row_that_stays_locked_replaces_no_connection() {
+    let server = server();
+    let backend = backend(&server.url("connections=1")).await;
+    let first = claim("a", TTL);
+    take(&backend, &first).await;
+    backend.release(&first, Leave::used(1)).await.unwrap();
+    let sessions =
+        "select string_agg(pid::text, ' ' order by pid) from pg_stat_activity where usename = 'app'";
+    let before = server.sql(sessions);
+    let by_hand = driver(&server).await;
+    by_hand.batch_execute("begin; select from cotter_lock where name = 'a' for update").await.unwrap();
+    for _ in 0..4 {
+        let error = backend.acquire(&claim("a", TTL), Until::Now).await.unwrap_err();
+        assert!(error.to_string().contains("locked by another session"), "{error}");
+    }
+    by_hand.batch_execute("rollback").await.unwrap();
+    drop(by_hand);
+    take(&backend, &claim("a", TTL)).await;
+    eventually("the session of the other one is closed", || server.sessions() == before.split(' ').count())
+        .await;
+    let after = server.sql(sessions);
+    assert_eq!(after, before, "violation[connected-again]: the server carries out what it is told to");
 }

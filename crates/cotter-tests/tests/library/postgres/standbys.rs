@@ -129,3 +129,24 @@ async fn is_left(options: &str, names: [&str; 2]) {
         assert!(others.mutex(name).try_lock().await.unwrap().is_none(), "it is held on the next host");
     }
 }
+
+/// The commit of another process keeps the row locked: whoever comes after it is refused by an answer.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_server_is_left_where_the_commit_of_another_process_does_not_return() {
+    let (old, new) = (Postgres::start(), Postgres::start());
+    [&old, &new].iter().for_each(|server| server.migrate_all());
+    client(&old.url(""), TTL).await.mutex("a").lock().await.unwrap().finish().await.unwrap();
+    set(&old, "synchronous_standby_names = gone");
+    let first = client(&old.url("timeout=60s"), TTL).await;
+    let hangs = tokio::spawn(async move { first.mutex("a").lock().await });
+    let waits = "select count(*) from pg_stat_activity where wait_event = 'SyncRep' and usename = 'app'";
+    eventually("its commit waits", || old.sql(waits) == "1").await;
+    let hosts = format!("127.0.0.1:{},127.0.0.1:{}", old.port(), new.port());
+    let second = client(&format!("postgres://app:secret@{hosts}/cotter?connect_timeout=1s"), TTL).await;
+    let guard = tokio::time::timeout(FAR, second.mutex("a").lock()).await.ok().and_then(Result::ok);
+    demand(guard.is_some(), Kind::StuckWaiter, "the next host has it to give");
+    let others = client(&new.url(""), TTL).await;
+    assert!(others.mutex("a").try_lock().await.unwrap().is_none(), "it is held on the next host");
+    hangs.abort();
+}

@@ -85,3 +85,43 @@ async fn a_server_without_a_command_of_the_scripts_is_not_supported() {
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unsupported, false), "{error}");
     assert!(error.to_string().contains("docs/stores/redis.md"), "{error}");
 }
+
+async fn refused(url: &str) -> String {
+    let store = redis::Store::from_url(url).unwrap();
+    let error = store.connect(&Host::without_engine(clock())).await.map(drop).unwrap_err();
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Denied, false), "{url}: {error}");
+    assert!(!format!("{error:?}").contains("canary"), "{error:?}");
+    error.to_string()
+}
+
+/// The driver only says that there was a reason.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn the_reason_of_a_refused_login_is_told() {
+    let (open, closed) = (Redis::start(), Redis::builder().with("requirepass", "s3cret").start());
+    for mode in ["", "mode=plain", "mode=getset"] {
+        for (server, login, reason) in [
+            (&open, "nobody:canary@", "WRONGPASS invalid username-password pair or user is disabled"),
+            (&open, ":canary@", "the server asks for no password: leave it out of the URL"),
+            (&closed, ":canary@", "WRONGPASS"),
+            (&closed, "", "the URL has no password: set one, or --password-file"),
+        ] {
+            let said = refused(&format!("redis://{login}127.0.0.1:{}?{mode}", server.port())).await;
+            assert!(said.contains(reason), "{login} {mode}: {said}");
+        }
+    }
+}
+
+/// The driver replaces the code of this error, and a server that has renamed AUTH quotes the password.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_database_that_the_user_may_not_select_is_a_missing_right() {
+    let server = Redis::start();
+    server.command(&["ACL", "SETUSER", "app", "on", ">canary", "~*", "&*", "+@all", "-select"]);
+    for mode in ["", "mode=plain", "mode=getset"] {
+        let said = refused(&format!("redis://app:canary@127.0.0.1:{}/2?{mode}", server.port())).await;
+        assert!(said.contains("a database other than 0 in the URL needs the right +select"), "{said}");
+    }
+    let without = Redis::builder().without("AUTH").start();
+    refused(&format!("redis://:canary@127.0.0.1:{}", without.port())).await;
+}

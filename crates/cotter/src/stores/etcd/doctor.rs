@@ -96,13 +96,16 @@ fn member(host: &str, status: &StatusResponse) -> Finding {
     Finding::ok("member", format!("{host} has version {version} and sees a leader"))
 }
 
+/// What frees space, in this order: the alarm stays until somebody ends it.
+pub(super) const FREE_SPACE: &str =
+    "run `etcdctl compact REVISION`, `etcdctl defrag` on each member, and `etcdctl alarm disarm`";
+
 /// The finding for an alarm, which lasts until an operator ends it.
 fn alarmed(host: &str, alarm: &str) -> Finding {
     let (effect, remedy) = match alarm {
-        "NOSPACE" => (
-            "the database is full: held locks are still renewed, but nothing can be acquired",
-            "compact and defragment it, then run `etcdctl alarm disarm`",
-        ),
+        "NOSPACE" => {
+            ("the database is full: held locks are still renewed, but nothing can be acquired", FREE_SPACE)
+        }
         "CORRUPT" => ("members have different data", "replace the member whose data is wrong"),
         _ => ("it refuses some requests", "see `etcdctl alarm list`"),
     };

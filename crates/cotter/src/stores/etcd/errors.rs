@@ -1,6 +1,6 @@
 //! Translating errors of the server and the driver.
 
-use super::SCHEME;
+use super::{SCHEME, doctor};
 use crate::{Error, ErrorKind};
 use std::time::Duration;
 use tonic::{Code, Status};
@@ -20,7 +20,7 @@ const REFUSALS: &[&str] = &[
     NO_LOGIN,
     TOO_MANY_REQUESTS,
     "etcdserver: request is too large",
-    "etcdserver: mvcc: database space exceeded",
+    NO_SPACE,
     "etcdserver: duplicate key given in txn request",
     "etcdserver: too many operations in txn request",
     "auth: ",
@@ -29,6 +29,7 @@ const REFUSALS: &[&str] = &[
 const LEASE_NOT_FOUND: &str = "etcdserver: requested lease not found";
 const NO_LOGIN: &str = "etcdserver: authentication is not enabled";
 const NO_LEADER: &str = "etcdserver: no leader";
+const NO_SPACE: &str = "etcdserver: mvcc: database space exceeded";
 /// The member has not yet carried out thousands of entries that the cluster has agreed on.
 const TOO_MANY_REQUESTS: &str = "etcdserver: too many requests";
 /// Users or roles have changed since the connection has logged in.
@@ -132,6 +133,10 @@ fn explain(status: &Status, is_refusal: bool) -> Error {
         _ if said.contains("authentication failed") || said.starts_with("etcdserver: user name") => {
             denied(said)
         }
+        _ if said.starts_with(NO_SPACE) => {
+            let why = format!("the database of the cluster is full ({said}): {}", doctor::FREE_SPACE);
+            Error::new(ErrorKind::Unavailable, why)
+        }
         Code::ResourceExhausted if is_refusal => {
             Error::new(ErrorKind::Unavailable, format!("the server temporarily refuses requests: {said}"))
         }
@@ -178,7 +183,7 @@ mod tests {
             (Code::ResourceExhausted, TOO_MANY_REQUESTS),
         ];
         let of_the_cluster = [
-            (Code::ResourceExhausted, "etcdserver: mvcc: database space exceeded"),
+            (Code::ResourceExhausted, NO_SPACE),
             (Code::NotFound, LEASE_NOT_FOUND),
             (Code::PermissionDenied, "etcdserver: permission denied"),
             (Code::InvalidArgument, "etcdserver: request is too large"),

@@ -57,6 +57,7 @@ pub use options::Dialect;
 
 use crate::Result;
 use crate::backend::{Backend, Connect, Host};
+use crate::stores::shared::net::Listening;
 use async_trait::async_trait;
 use connector::Cluster;
 use options::Options;
@@ -115,8 +116,13 @@ impl Store {
 #[async_trait]
 impl Connect for Store {
     async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
-        let opened = backend::Etcd::open(&self.cluster, &self.options, host).await;
-        Ok(Arc::new(opened.map_err(|e| e.with_server(&self.options.instance))?))
+        match backend::Etcd::open(&self.cluster, &self.options, host).await {
+            Ok(opened) => Ok(Arc::new(opened)),
+            Err(e) => {
+                let e = Listening::Etcd.instead(e, self.cluster.hosts.clone()).await;
+                Err(e.with_backend(SCHEME).with_server(&self.options.instance))
+            }
+        }
     }
 }
 

@@ -110,6 +110,12 @@ impl Servers {
         Ok(())
     }
 
+    /// The hosts of the URL, unless it is a socket that is connected to.
+    pub(super) fn tcp_hosts(&self) -> Vec<(String, u16)> {
+        let tcp = self.params.servers.iter().filter(|server| server.socket().is_none());
+        tcp.map(|server| (server.ip_or_hostname().to_owned(), server.tcp_port())).collect()
+    }
+
     /// The first server that can be reached and takes writes. The error is that of the last one.
     pub(super) async fn first_good(self: &Arc<Self>, has_tables: bool) -> Result<(Conn, AtHost)> {
         let mut last = None;

@@ -36,6 +36,8 @@ pub(super) fn explain(e: Failure, writes: bool) -> (Error, bool) {
     // statement that was not carried out.
     let in_doubt = writes && ends && !is_read_only(said.code);
     let error = if in_doubt { error.with_outcome_unknown() } else { error };
+    let is_contention = matches!(said.code, DEADLOCK | LOCK_TIMEOUT | LOCKED);
+    let error = if is_contention { error.with_contention() } else { error };
     (error.with_backend(SCHEME).with_source(e), ends)
 }
 

@@ -3,7 +3,7 @@
 use super::errors::{ended, no_answer};
 use super::fate::Caller;
 use super::session::{Session, Signs};
-use crate::stores::shared::net::{self, AtHost, Idle, Load, next_number};
+use crate::stores::shared::net::{self, AtHost, Load, next_number};
 use crate::stores::shared::sql::sessions::SessionLive;
 use crate::{Clock, Moment, Result};
 use mysql_async::Conn;
@@ -20,6 +20,10 @@ type Job = Box<dyn for<'s> FnOnce(&'s mut Session) -> Running<'s, ()> + Send>;
 /// A job that runs.
 pub(super) type Running<'s, T> = Pin<Box<dyn Future<Output = T> + Send + 's>>;
 
+/// A commit of a healthy server waits for a fraction of this time.
+const HANGING_COMMIT: &str = "SELECT EXISTS (SELECT 1 FROM information_schema.processlist WHERE time >= 1 \
+    AND state LIKE 'Waiting for semi-sync ACK from %')";
+
 /// One connection. Jobs run one after the other, in the order of their first poll.
 pub(super) struct Live {
     jobs: mpsc::UnboundedSender<Job>,
@@ -29,7 +33,6 @@ pub(super) struct Live {
     /// Unique in this process.
     pub(super) number: u64,
     timeout: Duration,
-    idle: Idle,
     load: Load,
     at: AtHost,
 }
@@ -52,8 +55,7 @@ impl Live {
             working.await;
             drop(stays);
         });
-        let (idle, load) = (Idle::new(), Load::default());
-        Self { jobs, signs, stop, number: next_number(), timeout, idle, load, at }
+        Self { jobs, signs, stop, number: next_number(), timeout, load: Load::default(), at }
     }
 
     /// The requests that were not answered yet.
@@ -70,8 +72,15 @@ impl Live {
     ) -> Result<T> {
         let caller = Caller::default();
         let answer = self.answer(&caller, job).await;
-        self.at.count(answer.as_ref().map(|_| caller.fate().has_written()));
+        let written = answer.as_ref().map(|_| caller.fate().has_written());
+        self.at.count(written, self.has_hanging_commit()).await;
         answer
+    }
+
+    /// Whether a commit waits for a replica in vain, as far as this user may see.
+    async fn has_hanging_commit(&self) -> bool {
+        let asked = self.ask(|session| Box::pin(async move { session.read(HANGING_COMMIT, ()).await })).await;
+        asked.is_ok_and(|rows| rows.first().and_then(|row| row.get(0)) == Some(true))
     }
 
     /// The same for a job that only asks, or concerns its session alone: it says nothing about whether the server carries out what has
@@ -172,8 +181,9 @@ impl net::Live for Live {
         self.at.is_good() && !self.signs.broken.load(Ordering::Acquire) && !self.jobs.is_closed()
     }
 
-    fn may_be_stale(&self, now: impl FnOnce() -> Moment) -> bool {
-        self.idle.may_be_stale(now)
+    /// The task of the connection asks the server after a pause.
+    fn may_be_stale(&self, _: impl FnOnce() -> Moment) -> bool {
+        false
     }
 }
 

@@ -62,6 +62,7 @@ use crate::Result;
 use crate::backend::inflight::InFlight;
 use crate::backend::pace::Rests;
 use crate::backend::{Backend, Connect, Host};
+use crate::stores::shared::net::Listening;
 use crate::stores::shared::queued::Queued;
 use crate::stores::shared::sql::Mode;
 use address::{Address, ConnectParams, connect_params_of};
@@ -201,8 +202,13 @@ impl Store {
 impl Connect for Store {
     async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
         let Shared { servers, options, .. } = &*self.0;
-        let pool = Pool::open(&Connector::new(servers, host.clock()), host.clock()).await;
-        let pool = pool.map_err(|e| e.with_server(&options.instance))?;
+        let pool = match Pool::open(&Connector::new(servers, host.clock()), host.clock()).await {
+            Ok(pool) => pool,
+            Err(e) => {
+                let e = Listening::Mysql.instead(e, servers.tcp_hosts()).await;
+                return Err(e.with_backend(SCHEME).with_server(&options.instance));
+            }
+        };
         match options.mode {
             Mode::ShedLock => {
                 let opened = ShedLock::open(pool, self.0.clone()).await;

@@ -65,9 +65,8 @@ impl Lease {
         ];
         let sent = self.now();
         let request = self.shared.in_flight.send(claim.id, live.number, self.link.arrives_by(sent));
-        let row = live.rows(&self.shared.statements.acquire, &bound).await.and_then(one);
         // Whatever the answer is, the row of the name was locked, and that waits for a standby as well.
-        live.count(row.as_ref().map(|_| true));
+        let row = live.write(&self.shared.statements.acquire, &bound, one, |_| true).await;
         let answer = row.and_then(|row| parse(claim, &row, sent)).map_err(|e| e.with_name(&claim.name));
         if !answer.as_ref().is_err_and(Error::outcome_unknown) {
             request.answered();
@@ -109,9 +108,11 @@ impl Lease {
         ];
         let sent = self.now();
         let request = self.shared.in_flight.send(to.id, live.number, self.link.arrives_by(sent));
-        let row = live.rows(&self.shared.statements.adopt, &bound).await.and_then(one);
-        let passed = row.and_then(|row| Ok(value::<Option<i64>>(&row, 0)?.map(|_| row)));
-        live.count(passed.as_ref().map(Option::is_some));
+        let read = |rows| {
+            let row = one(rows)?;
+            Ok(value::<Option<i64>>(&row, 0)?.map(|_| row))
+        };
+        let passed = live.write(&self.shared.statements.adopt, &bound, read, Option::is_some).await;
         if !passed.as_ref().is_err_and(Error::outcome_unknown) {
             request.answered();
         }

@@ -54,18 +54,15 @@ impl Lease {
     pub(super) async fn row(&self, statement: &str, bound: &[Bound<'_>]) -> Result<(Row, Moment)> {
         let live = self.link.live().await?;
         let sent = self.now();
-        let row = live.rows(statement, bound).await.and_then(one);
-        live.count(row.as_ref().map(|_| false));
-        row.map(|row| (row, sent))
+        live.write(statement, bound, one, |_| false).await.map(|row| (row, sent))
     }
 
     async fn release_on(&self, live: &Live, claim: &Claim, leave: Leave) -> Result<Release> {
         let (id, used, keep) = (hex(claim.id), i32::from(leave.used), leave.keep_for.map(micros));
         let bound: [Bound<'_>; 4] =
             [(&&*claim.name, Type::TEXT), (&id, Type::TEXT), (&used, Type::INT4), (&keep, Type::INT8)];
-        let row = live.rows(&self.shared.statements.release, &bound).await.and_then(one);
-        let released = row.and_then(|row| released(&row));
-        live.count(released.as_ref().map(|released| *released == Release::Freed));
+        let (read, is_freed) = (|rows| released(&one(rows)?), |found: &Release| *found == Release::Freed);
+        let released = live.write(&self.shared.statements.release, &bound, read, is_freed).await;
         released.map_err(|e| e.with_name(&claim.name))
     }
 }

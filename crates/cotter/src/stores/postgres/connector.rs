@@ -96,6 +96,15 @@ impl Connector {
         self.options.common.connect_timeout
     }
 
+    /// The hosts of the URL that have a port.
+    pub(super) fn tcp_hosts(&self) -> Vec<(String, u16)> {
+        let tcp = |endpoint: &Endpoint| match endpoint {
+            Endpoint::Tcp(host) => Some((host.name.clone(), host.port)),
+            Endpoint::Unix(_) => None,
+        };
+        self.params.endpoints.iter().filter_map(tcp).collect()
+    }
+
     /// The first server that can be reached and takes writes. The error is that of the last one.
     async fn first_good(&self, has_tables: bool) -> Result<Live> {
         let mut last = None;

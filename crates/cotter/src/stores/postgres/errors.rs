@@ -20,6 +20,9 @@ const NO_ROW: &str = "CT004";
 const ENDS_OF_SESSIONS: [&str; 7] = ["57P01", "57P02", "57P03", "57P05", "25P03", "25P04", READ_ONLY];
 const READ_ONLY: &str = "25006";
 
+/// Others were in the way: conflicting transactions, a deadlock, a row that stays locked.
+const CONTENTION: [&str; 3] = ["40001", "40P01", "55P03"];
+
 /// What PgBouncer says to a client that it does not let in.
 const REFUSED_LOGINS: [&str; 3] = ["authentication failed", "no such user", "login rejected"];
 
@@ -43,6 +46,7 @@ pub(super) fn explain(e: tokio_postgres::Error, sent: bool) -> Error {
     // A statement whose session was ended has been rolled back, unless it was about to answer. Every other error is the answer to a
     // statement that was not carried out.
     let error = if sent && is_in_doubt(said.code().code()) { error.with_outcome_unknown() } else { error };
+    let error = if CONTENTION.contains(&said.code().code()) { error.with_contention() } else { error };
     error.with_backend(SCHEME)
 }
 

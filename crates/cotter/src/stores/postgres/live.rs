@@ -20,6 +20,10 @@ use tokio_postgres::{CancelToken, Client, Row, SimpleQueryMessage, Statement};
 /// A value that is bound to a statement, and its type.
 pub(super) type Bound<'a> = (&'a (dyn ToSql + Sync), Type);
 
+/// A commit of a healthy server waits for a fraction of this time.
+const HANGING_COMMIT: &str = "select exists (select from pg_catalog.pg_stat_activity where wait_event = 'SyncRep' \
+    and query_start < pg_catalog.clock_timestamp() - interval '1 second')";
+
 /// One connection. Requests run in the order of their first poll.
 pub(super) struct Live {
     client: Client,
@@ -71,11 +75,6 @@ impl Live {
         self
     }
 
-    /// Counts a step that the server had to carry out: whether anything was written.
-    pub(super) fn count(&self, written: Result<bool, &Error>) {
-        self.at.iter().for_each(|at| at.count(written));
-    }
-
     /// Has statements prepared from now on: no pooler gives them to other sessions.
     pub(super) fn set_direct(&self) {
         self.direct.store(true, Ordering::Relaxed);
@@ -96,7 +95,30 @@ impl Live {
         &self.load
     }
 
-    /// Runs one statement and waits for its answer. A statement whose future is dropped may run all the same.
+    /// Runs one statement that changes something, if there is anything to change, and reads its answer. `has_written` says whether
+    /// anything was changed: only that shows that the server carries out what has to be written.
+    pub(super) async fn write<T: Send>(
+        &self,
+        statement: &str,
+        bound: &[Bound<'_>],
+        read: impl FnOnce(Vec<Row>) -> Result<T> + Send,
+        has_written: impl FnOnce(&T) -> bool + Send,
+    ) -> Result<T> {
+        let answer = self.rows(statement, bound).await.and_then(read);
+        if let Some(at) = &self.at {
+            at.count(answer.as_ref().map(has_written), self.has_hanging_commit()).await;
+        }
+        answer
+    }
+
+    /// Whether a commit waits for a standby in vain, as far as this user may see.
+    async fn has_hanging_commit(&self) -> bool {
+        let asked = self.rows(HANGING_COMMIT, &[]).await;
+        asked.is_ok_and(|rows| rows.first().and_then(|row| row.try_get(0).ok()) == Some(true))
+    }
+
+    /// Runs one statement that only asks, or concerns its session alone, and waits for its answer. A statement whose future is
+    /// dropped may run all the same.
     pub(super) async fn rows(&self, statement: &str, bound: &[Bound<'_>]) -> Result<Vec<Row>> {
         let _pending = self.load.enter();
         let before = self.answers.load(Ordering::Relaxed);

@@ -53,7 +53,7 @@ use crate::Result;
 use crate::backend::inflight::InFlight;
 use crate::backend::pace::Rests;
 use crate::backend::{Backend, Connect, Host};
-use crate::stores::shared::net::{Certificates, clamp};
+use crate::stores::shared::net::{Certificates, Listening, clamp};
 use crate::stores::shared::sql::Mode;
 use address::{Address, ConnectParams};
 use async_trait::async_trait;
@@ -193,8 +193,13 @@ impl Store {
 impl Connect for Store {
     async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
         let Shared { connector, options, .. } = &*self.0;
-        let pool = Pool::open(connector, host.clock()).await;
-        let pool = pool.map_err(|e| e.with_server(&options.common.instance))?;
+        let pool = match Pool::open(connector, host.clock()).await {
+            Ok(pool) => pool,
+            Err(e) => {
+                let e = Listening::Postgres.instead(e, connector.tcp_hosts()).await;
+                return Err(e.with_backend(SCHEME).with_server(&options.common.instance));
+            }
+        };
         match options.common.mode {
             Mode::Lease => Ok(Arc::new(backend::Lease::new(pool, self.0.clone()))),
             Mode::ShedLock => Ok(Arc::new(ShedLock::new(pool, self.0.clone()))),

@@ -43,8 +43,7 @@ pub(super) async fn swap(
     let bound: [Bound<'_>; 4] =
         [(&name, Type::TEXT), (&key, Type::TEXT), (&seen, Type::INT8), (&bytes, Type::BYTEA)];
     let live = link.live().await?;
-    let row = live.rows(&statements.note_swap, &bound).await.and_then(one);
-    written(&live, row.and_then(|row| revision(&row)))
+    live.write(&statements.note_swap, &bound, |rows| revision(&one(rows)?), Option::is_some).await
 }
 
 /// Waits until a note has another revision.
@@ -75,8 +74,7 @@ impl Notes for Lease {
             (&seen, Type::INT8),
         ];
         let live = self.link.live().await?;
-        let rows = live.rows(&self.shared.statements.note_store, &bound).await;
-        stored(&live, rows).map_err(|e| e.with_name(name))
+        store(&live, &self.shared.statements.note_store, &bound).await.map_err(|e| e.with_name(name))
     }
 
     async fn swap(&self, name: &Name, key: &str, seen: u64, bytes: &[u8]) -> Result<Option<u64>> {
@@ -94,15 +92,10 @@ pub(super) fn number(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
-/// The new revision of a note that a holder has written; no row if it is based on another one than is there.
-pub(super) fn stored(live: &Live, rows: Result<Vec<Row>>) -> Result<Option<u64>> {
-    written(live, rows.and_then(|rows| rows.first().map_or(Ok(None), revision)))
-}
-
-/// Counts the write of a note.
-fn written(live: &Live, revision: Result<Option<u64>>) -> Result<Option<u64>> {
-    live.count(revision.as_ref().map(Option::is_some));
-    revision
+/// Writes the note of a holder, and returns its new revision. There is no row if it is based on another one than is there.
+pub(super) async fn store(live: &Live, statement: &str, bound: &[Bound<'_>]) -> Result<Option<u64>> {
+    let read = |rows: Vec<Row>| rows.first().map_or(Ok(None), revision);
+    live.write(statement, bound, read, Option::is_some).await
 }
 
 /// The new revision; `None` if the write was refused.

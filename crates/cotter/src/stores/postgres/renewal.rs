@@ -31,10 +31,9 @@ impl Lease {
             [(&names, Type::TEXT_ARRAY), (&ids, Type::TEXT_ARRAY), (&ttl, Type::INT8)];
         let live = self.link.live().await?;
         let as_of = self.now();
-        let row = live.rows(&self.shared.statements.extend, &bound).await.and_then(one);
-        let left = row.and_then(|row| value::<Vec<i64>>(&row, 0));
-        live.count(left.as_ref().map(|left| left.iter().any(|left| *left >= 0)));
-        let left = left?;
+        let read = |rows| value::<Vec<i64>>(&one(rows)?, 0);
+        let is_any = |left: &Vec<i64>| left.iter().any(|left| *left >= 0);
+        let left = live.write(&self.shared.statements.extend, &bound, read, is_any).await?;
         if left.len() != grants.len() {
             return Err(unexpected("a wrong number of extensions"));
         }

@@ -1,7 +1,7 @@
 //! Opening connections.
 
 use super::SCHEME;
-use super::errors::{Sent, explain, turned_away};
+use super::errors::{Sent, explain, is_refused_login, refused_login, turned_away};
 use super::identity::Question;
 use super::live::Live;
 use super::options::Options;
@@ -240,6 +240,7 @@ impl Connector {
 
 /// The error for a connection that was not established.
 fn failed(attempt: &ConnectAttempt, e: RedisError) -> Error {
+    let refused = || refused_login(&attempt.first_line()).filter(|_| is_refused_login(&e));
     let known = attempt.explain().or_else(|| attempt.explain_timeout().filter(|_| e.is_timeout()));
-    known.map_or_else(|| explain(e, Sent::No), |known| known.with_backend(SCHEME))
+    known.or_else(refused).map_or_else(|| explain(e, Sent::No), |known| known.with_backend(SCHEME))
 }

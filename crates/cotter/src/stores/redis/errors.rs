@@ -84,7 +84,9 @@ fn by_code(code: &str, e: &RedisError) -> Error {
         return foreign("the key", e);
     }
     if let Some(code) = is(DENIED) {
-        return Error::new(ErrorKind::Denied, format!("the server denied access: {code} {said}"));
+        let remedy =
+            if code == "NOAUTH" { "; the URL has no password: set one, or --password-file" } else { "" };
+        return Error::new(ErrorKind::Denied, format!("the server denied access: {code} {said}{remedy}"));
     }
     if let Some(code) = is(TEMPORARY).or_else(|| is_demoted(e).then_some("ERR")) {
         return Error::new(
@@ -94,6 +96,13 @@ fn by_code(code: &str, e: &RedisError) -> Error {
     }
     if said.starts_with("max number of clients") {
         return turned_away();
+    }
+    // The driver replaces the code of an error about the database.
+    if said.contains("has no permissions") && said.contains("'select'") {
+        let why = format!(
+            "the server denied access: {said}; a database other than 0 in the URL needs the right +select"
+        );
+        return Error::new(ErrorKind::Denied, why);
     }
     if said.starts_with("DB index is out of range") || said.starts_with("SELECT is not allowed") {
         return Error::new(ErrorKind::Config, format!("the server does not have this database: {said}"));
@@ -171,6 +180,33 @@ fn by_kind(e: &RedisError, sent: Sent) -> Error {
         }
         _ => Error::new(ErrorKind::Unavailable, format!("the server cannot be reached: {e}")),
     }
+}
+
+/// Whether a login has failed. The driver does not say why.
+pub(super) fn is_refused_login(e: &RedisError) -> bool {
+    e.kind() == redis::ErrorKind::AuthenticationFailed
+}
+
+/// The error for what a server has answered to a login, if that is known to quote no password.
+pub(super) fn refused_login(said: &str) -> Option<Error> {
+    let said = said.strip_prefix('-')?;
+    let has_no_password =
+        ["ERR AUTH <password> called without any password", "ERR Client sent AUTH, but no password"];
+    let why = match said {
+        said if has_no_password.iter().any(|words| said.starts_with(words)) => {
+            format!(
+                "the server asks for no password: leave it out of the URL, or name a user before it ({said})"
+            )
+        }
+        said if ["WRONGPASS ", "NOPERM ", "ERR invalid password"]
+            .iter()
+            .any(|words| said.starts_with(words)) =>
+        {
+            format!("the server rejected the user name or the password: {said}")
+        }
+        _ => return None,
+    };
+    Some(Error::new(ErrorKind::Denied, why))
 }
 
 /// Whether the server has forgotten the script.

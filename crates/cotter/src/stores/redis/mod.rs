@@ -69,6 +69,7 @@ pub use options::Protocol;
 use crate::Result;
 use crate::backend::inflight::InFlight;
 use crate::backend::{Backend, Connect, Host};
+use crate::stores::shared::net::Listening;
 use async_trait::async_trait;
 use older::{GetSet, Issued, Older, Plain};
 use options::Options;
@@ -176,8 +177,17 @@ impl Store {
 impl Connect for Store {
     async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
         let (Shared { server, options, .. }, shared) = (&*self.0, self.0.clone());
-        let link = connection::open(server, options, host).await;
-        let link = link.map_err(|e| e.with_server(&options.instance))?;
+        let link = match connection::open(server, options, host).await {
+            Ok(link) => link,
+            Err(e) => {
+                let at = server.endpoint.host().map(|host| (host.name.clone(), host.port));
+                return Err(Listening::Redis
+                    .instead(e, at)
+                    .await
+                    .with_backend(SCHEME)
+                    .with_server(&options.instance));
+            }
+        };
         if options.protocol == Protocol::GetSet && host.is_engine() {
             older::warn_of_getset(&options.instance);
         }

@@ -55,6 +55,7 @@ pub use bare::Bare;
 
 use crate::Result;
 use crate::backend::{Backend, Connect, Host};
+use crate::stores::shared::net::Listening;
 use async_trait::async_trait;
 use connector::Ensemble;
 use options::Options;
@@ -120,8 +121,13 @@ impl Store {
 #[async_trait]
 impl Connect for Store {
     async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
-        let opened = backend::ZooKeeper::open(&self.ensemble, &self.options, host).await;
-        Ok(Arc::new(opened.map_err(|e| e.with_server(&self.options.instance))?))
+        match backend::ZooKeeper::open(&self.ensemble, &self.options, host).await {
+            Ok(opened) => Ok(Arc::new(opened)),
+            Err(e) => {
+                let e = Listening::ZooKeeper.instead(e, self.ensemble.hosts.clone()).await;
+                Err(e.with_backend(SCHEME).with_server(&self.options.instance))
+            }
+        }
     }
 }
 

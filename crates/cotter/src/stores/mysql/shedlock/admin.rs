@@ -19,14 +19,19 @@ const PAGE: usize = 500;
 impl Admin for ShedLock {
     async fn list(&self, filter: &Filter, from: Option<&Cursor>) -> Result<Page> {
         let (filter, from) = (filter.clone(), from.map_or(String::new(), |from| from.as_str().to_owned()));
-        self.ask(move |session, statements| {
+        self.request(|live, statements| {
             let (filter, from) = (filter.clone(), from.clone());
-            Box::pin(async move {
-                match &filter.exact {
-                    Some(name) => one(session, &statements, name, filter.free_too).await,
-                    None => page(session, &statements, &filter, &from).await,
-                }
-            })
+            async move {
+                live.ask(move |session| {
+                    Box::pin(async move {
+                        match &filter.exact {
+                            Some(name) => one(session, &statements, name, filter.free_too).await,
+                            None => page(session, &statements, &filter, &from).await,
+                        }
+                    })
+                })
+                .await
+            }
         })
         .await
     }
@@ -41,13 +46,18 @@ impl Admin for ShedLock {
             return Ok(Eviction::Evicted { token: number.into() });
         }
         let owned = name.clone();
-        let evicted = self.run(move |session, statements| {
+        let evicted = self.request(|live, statements| {
             let (name, locked_by) = (owned.clone(), locked_by.clone());
-            Box::pin(async move {
-                let values = vec![order.now.into(), name.as_str().into(), locked_by.into()];
-                let evicted = steps::write(session, &statements.evict, &name, values).await?;
-                Ok(session.unless_demoted(evicted).await?.rows > 0)
-            })
+            async move {
+                live.run(move |session| {
+                    Box::pin(async move {
+                        let values = vec![order.now.into(), name.as_str().into(), locked_by.into()];
+                        let evicted = steps::write(session, &statements.evict, &name, values).await?;
+                        Ok(session.unless_demoted(evicted).await?.rows > 0)
+                    })
+                })
+                .await
+            }
         });
         let evicted = evicted.await.map_err(|e| e.with_name(name))?;
         Ok(if evicted { Eviction::Evicted { token: number.into() } } else { Eviction::NotHeld })

@@ -7,9 +7,8 @@ use crate::backend::retry::{Contend, Tried};
 use crate::backend::{Acquired, Admin, Backend, Claim, Extension, Grant, Info, Leave, Release, Until};
 use crate::stores::mysql::attempt::{attempt, for_claim};
 use crate::stores::mysql::connector::{Link, Pool};
-use crate::stores::mysql::live::Running;
+use crate::stores::mysql::live::Live;
 use crate::stores::mysql::rows::value;
-use crate::stores::mysql::session::Session;
 use crate::stores::mysql::{SCHEME, Shared, doctor, state};
 use crate::stores::shared::sql::shedlock;
 use crate::{Clock, Name, Result};
@@ -42,32 +41,16 @@ impl ShedLock {
         Ok(Self { pool, link, shared, statements, info })
     }
 
-    /// Runs a job after which no claim holds more than before.
-    pub(super) async fn run<T: Send + 'static>(
+    /// Makes a request after which no claim holds more than before.
+    pub(super) async fn request<T, F: Future<Output = Result<T>>>(
         &self,
-        job: impl for<'s> Fn(&'s mut Session, Arc<Statements>) -> Running<'s, Result<T>> + Clone + Send + 'static,
+        request: impl Fn(Arc<Live>, Arc<Statements>) -> F,
     ) -> Result<T> {
-        attempt(&self.link, |live| {
-            let (job, statements) = (job.clone(), self.statements.clone());
-            async move { live.run(move |session| job(session, statements)).await }
-        })
-        .await
-    }
-
-    /// Runs a job that changes nothing.
-    pub(super) async fn ask<T: Send + 'static>(
-        &self,
-        job: impl for<'s> Fn(&'s mut Session, Arc<Statements>) -> Running<'s, Result<T>> + Clone + Send + 'static,
-    ) -> Result<T> {
-        attempt(&self.link, |live| {
-            let (job, statements) = (job.clone(), self.statements.clone());
-            async move { live.ask(move |session| job(session, statements)).await }
-        })
-        .await
+        attempt(&self.link, |live| request(live, self.statements.clone())).await
     }
 
     /// Sends one acquire request.
-    async fn request(&self, claim: &Claim) -> Result<Tried> {
+    async fn request_for(&self, claim: &Claim) -> Result<Tried> {
         let asked = for_claim(&self.pool, &self.shared.in_flight, claim.id, |live| {
             let (claim, statements) = (claim.clone(), self.statements.clone());
             async move {
@@ -83,18 +66,28 @@ impl ShedLock {
     /// Returns the text of the current holder of a name.
     pub(super) async fn look(&self, name: &Name) -> Result<Option<String>> {
         let owned = name.clone();
-        let look = self.ask(move |session, statements| {
+        let look = self.request(|live, statements| {
             let name = owned.clone();
-            Box::pin(async move { steps::look(session, &statements, &name).await })
+            async move {
+                live.ask(move |session| {
+                    Box::pin(async move { steps::look(session, &statements, &name).await })
+                })
+                .await
+            }
         });
         Ok(look.await.map_err(|e| e.with_name(name))?.map(|(locked_by, _)| locked_by))
     }
 
     async fn extend_batch(&self, grants: &[&Grant], ttl: Duration) -> Result<Vec<Extension>> {
         let claims: Vec<Claim> = grants.iter().map(|grant| grant.claim.clone()).collect();
-        let extended = self.run(move |session, statements| {
+        let extended = self.request(|live, statements| {
             let claims = claims.clone();
-            Box::pin(async move { steps::extend(session, &statements, &claims, ttl).await })
+            async move {
+                live.run(move |session| {
+                    Box::pin(async move { steps::extend(session, &statements, &claims, ttl).await })
+                })
+                .await
+            }
         });
         extended.await
     }
@@ -110,7 +103,7 @@ impl Contend for ShedLock {
     }
 
     async fn try_once(&self, claim: &Claim) -> Result<Tried> {
-        self.request(claim).await
+        self.request_for(claim).await
     }
 
     async fn holder(&self, claim: &Claim) -> Result<Option<u64>> {
@@ -125,7 +118,7 @@ impl Backend for ShedLock {
     }
 
     async fn acquire(&self, claim: &Claim, until: Until) -> Result<Acquired> {
-        let once = async { self.request(claim).await.map(Tried::granted) };
+        let once = async { self.request_for(claim).await.map(Tried::granted) };
         shedlock::acquire(self, &self.info, (claim, until), once).await
     }
 

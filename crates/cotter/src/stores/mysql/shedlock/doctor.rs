@@ -13,12 +13,15 @@ impl ShedLock {
     /// Everything that voids or limits a guarantee.
     pub(super) async fn findings(&self) -> Result<Vec<Finding>> {
         let mut findings = doctor::of_server(&self.link).await?;
-        let asked = self.ask(|session, statements| {
-            Box::pin(async move {
-                let rows = session.read(&statements.diagnose, ()).await?;
-                let row = rows.first().ok_or_else(|| unexpected("no column lock_until"))?;
-                Ok((text(row, 0)?, text(row, 1)?, text(row, 2)?))
+        let asked = self.request(|live, statements| async move {
+            live.ask(move |session| {
+                Box::pin(async move {
+                    let rows = session.read(&statements.diagnose, ()).await?;
+                    let row = rows.first().ok_or_else(|| unexpected("no column lock_until"))?;
+                    Ok((text(row, 0)?, text(row, 1)?, text(row, 2)?))
+                })
             })
+            .await
         });
         let (ours, theirs, column) = asked.await?;
         findings.push(time_zone(&ours, &theirs, &column));

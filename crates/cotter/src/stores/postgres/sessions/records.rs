@@ -86,8 +86,7 @@ impl<S: Steps> Inner<S> {
         let bound: [Bound<'_>; 4] =
             [(&lock_set, Type::TEXT), (&&*claim.name, Type::TEXT), (&id, Type::TEXT), (&used, Type::INT8)];
         if let Ok(live) = self.parts.pool.of(claim.id).live().await {
-            let given_back = live.rows(&self.records.give_back, &bound).await;
-            live.count(given_back.as_ref().map(|_| false));
+            let _ = live.write(&self.records.give_back, &bound, |_| Ok(()), |()| false).await;
         }
     }
 
@@ -120,8 +119,7 @@ impl<S: Steps> Notes for Inner<S> {
             (&seen, Type::INT8),
         ];
         let live = self.parts.link.live().await?;
-        let rows = live.rows(&self.records.note_store, &bound).await;
-        notes::stored(&live, rows).map_err(|e| e.with_name(name))
+        notes::store(&live, &self.records.note_store, &bound).await.map_err(|e| e.with_name(name))
     }
 
     async fn swap(&self, name: &Name, key: &str, seen: u64, bytes: &[u8]) -> Result<Option<u64>> {
@@ -149,9 +147,11 @@ impl<S: Steps> Admin for Inner<S> {
         let (lock_set, by) = (self.steps.lock_set(), order.token.map(|t| t.as_i64()));
         let bound: [Bound<'_>; 3] = [(&lock_set, Type::TEXT), (&&**name, Type::TEXT), (&by, Type::INT8)];
         let live = self.parts.link.live().await?;
-        let row = live.rows(&self.records.evict, &bound).await.and_then(one);
-        let held = row.and_then(|row| Ok(value::<Option<i64>>(&row, 0)?.map(|_| row)));
-        live.count(held.as_ref().map(Option::is_some));
+        let read = |rows| {
+            let row = one(rows)?;
+            Ok(value::<Option<i64>>(&row, 0)?.map(|_| row))
+        };
+        let held = live.write(&self.records.evict, &bound, read, Option::is_some).await;
         let Some(row) = held.map_err(|e| e.with_name(name))? else { return Ok(Eviction::NotHeld) };
         if order.now {
             live.rows(&self.records.end, &bound[..2]).await.map_err(|e| e.with_name(name))?;

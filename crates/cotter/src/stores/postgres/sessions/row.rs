@@ -85,8 +85,8 @@ impl Row {
             return Err(missing_row(table, claim));
         }
         let live = inner.parts.pool.of(claim.id).live().await?;
-        let inserted = live.rows(&self.insert, &[(&&*claim.name, Type::TEXT)]).await;
-        live.count(inserted.as_ref().map(|rows| !rows.is_empty()));
+        let bound: [Bound<'_>; 1] = [(&&*claim.name, Type::TEXT)];
+        let inserted = live.write(&self.insert, &bound, |rows| Ok(!rows.is_empty()), |is_new| *is_new).await;
         // It may have been, and that does no harm.
         inserted.map(|_| ()).map_err(Error::with_outcome_known)
     }
@@ -189,10 +189,8 @@ impl Steps for Row {
         ];
         let reserving = async {
             let live = inner.parts.pool.of(claim.id).live().await?;
-            let row = live.rows(&self.tokens, &bound).await.and_then(one);
             // These do not wait for a standby, so an answer does not show that other commits return.
-            live.count(row.as_ref().map(|_| false));
-            block(&row?, 1)
+            block(&live.write(&self.tokens, &bound, one, |_| false).await?, 1)
         };
         if !held.waited {
             return Ok(Tokens { block: reserving.await?, as_of: held.as_of });

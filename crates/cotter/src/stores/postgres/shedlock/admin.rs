@@ -34,8 +34,8 @@ impl Admin for ShedLock {
         let bound: [Bound<'_>; 3] =
             [(&&**name, Type::TEXT), (&locked_by, Type::TEXT), (&order.now, Type::BOOL)];
         let live = self.link.live().await?;
-        let evicted = live.rows(&self.statements.evict, &bound).await.map(|rows| !rows.is_empty());
-        live.count(evicted.as_ref().copied());
+        let read = |rows: Vec<Row>| Ok(!rows.is_empty());
+        let evicted = live.write(&self.statements.evict, &bound, read, |evicted| *evicted).await;
         let evicted = evicted.map_err(|e| e.with_name(name))?;
         Ok(if evicted { Eviction::Evicted { token: number.into() } } else { Eviction::NotHeld })
     }

@@ -45,10 +45,9 @@ impl ShedLock {
             [(&&*claim.name, Type::TEXT), (&ttl, Type::INT8), (&text, Type::TEXT), (&mark, Type::TEXT)];
         let sent = self.link.now();
         let request = self.shared.in_flight.send(claim.id, live.number, self.link.arrives_by(sent));
-        let rows = live.rows(&self.statements.acquire, &bound).await;
-        let granted = rows.and_then(|rows| rows.first().map(|row| grant(claim, row, sent)).transpose());
+        let read = |rows: Vec<Row>| rows.first().map(|row| grant(claim, row, sent)).transpose();
         // Where another one holds it, the row was locked, and that waits for a standby as well.
-        live.count(granted.as_ref().map(|_| true));
+        let granted = live.write(&self.statements.acquire, &bound, read, |_| true).await;
         if !granted.as_ref().is_err_and(Error::outcome_unknown) {
             request.answered();
         }
@@ -69,16 +68,13 @@ impl ShedLock {
             [(&names, Type::TEXT_ARRAY), (&marks, Type::TEXT_ARRAY), (&ttl, Type::INT8)];
         let live = self.link.live().await?;
         let as_of = self.link.now();
-        let rows = live.rows(&self.statements.extend, &bound).await;
-        let extended =
-            rows.and_then(|rows| rows.iter().map(|row| extension(row, as_of)).collect::<Result<Vec<_>>>());
-        live.count(
-            extended.as_ref().map(|all| all.iter().any(|one| matches!(one, Extension::Extended { .. }))),
-        );
-        extended.and_then(|all| match all.len() == grants.len() {
+        let read = |rows: Vec<Row>| rows.iter().map(|row| extension(row, as_of)).collect();
+        let is_any = |all: &Vec<Extension>| all.iter().any(|one| matches!(one, Extension::Extended { .. }));
+        let all = live.write(&self.statements.extend, &bound, read, is_any).await?;
+        match all.len() == grants.len() {
             true => Ok(all),
             false => Err(unexpected("a wrong number of extensions")),
-        })
+        }
     }
 }
 
@@ -137,9 +133,8 @@ impl Backend for ShedLock {
         let live = self.pool.of(claim.id).live().await?;
         let (mark, keep) = (shedlock::mark(claim), leave.keep_for.map(micros));
         let bound: [Bound<'_>; 3] = [(&&*claim.name, Type::TEXT), (&mark, Type::TEXT), (&keep, Type::INT8)];
-        let row = live.rows(&self.statements.release, &bound).await.and_then(one);
-        let found = row.and_then(|row| released(&row));
-        live.count(found.as_ref().map(|found| *found == Release::Freed));
+        let (read, is_freed) = (|rows| released(&one(rows)?), |found: &Release| *found == Release::Freed);
+        let found = live.write(&self.statements.release, &bound, read, is_freed).await;
         let found = found.map_err(|e| e.with_name(&claim.name))?;
         let (by, shared) = ((live.number, self.link.now()), &self.shared);
         Ok(shedlock::released(found, claim, by, &shared.rests, &shared.in_flight))

@@ -24,7 +24,12 @@ pub(crate) struct ConnectAttempt {
     answered: AtomicBool,
     /// How the connection ended, if it did so before the first answer, or in the TLS handshake.
     ended: Mutex<Option<String>>,
+    /// The beginning of the first answer.
+    said: Mutex<Vec<u8>>,
 }
+
+/// So much of the first answer is kept.
+const LONGEST_LINE: usize = 256;
 
 /// Whether a TLS handshake ends like this with a server that does not use TLS: it closes the connection, or answers in its own
 /// language.
@@ -40,8 +45,8 @@ fn is_no_tls(e: &io::Error) -> bool {
 
 impl ConnectAttempt {
     pub(crate) fn new(hint: &'static str) -> Arc<Self> {
-        let (in_handshake, answered, ended) = Default::default();
-        Arc::new(Self { hint, in_handshake, answered, ended })
+        let (in_handshake, answered, ended, said) = Default::default();
+        Arc::new(Self { hint, in_handshake, answered, ended, said })
     }
 
     /// For a store whose URL has the option `tls=`.
@@ -102,6 +107,13 @@ impl ConnectAttempt {
         self.in_handshake.load(Ordering::Acquire).then(|| unavailable(why(), self.hint))
     }
 
+    /// The first line of the first answer, as far as it came in one piece.
+    #[cfg(feature = "redis")]
+    pub(crate) fn first_line(&self) -> String {
+        let said = lock(&self.said);
+        String::from_utf8_lossy(said.split(|byte| *byte == b'\r').next().unwrap_or_default()).into_owned()
+    }
+
     fn handshake_failed(&self, e: &io::Error) {
         let said = e.to_string();
         if tls::refused(&said).is_some() || is_no_tls(e) {
@@ -156,6 +168,8 @@ impl AsyncRead for ObservedStream {
                 Poll::Ready(Ok(())) if buf.filled().len() > before => {
                     self.fresh = false;
                     self.attempt.answered.store(true, Ordering::Release);
+                    let said = &buf.filled()[before..];
+                    lock(&self.attempt.said).extend(&said[..said.len().min(LONGEST_LINE)]);
                 }
                 Poll::Ready(Ok(())) => self.attempt.end("end of file".to_owned()),
                 Poll::Ready(Err(e)) => self.attempt.end(e.to_string()),

@@ -60,13 +60,18 @@ impl AtHost {
     }
 
     /// Counts a step that had to be carried out: whether anything was written. An answer for which nothing was says nothing about
-    /// the host: it comes from one whose commits do not return, too.
-    pub(crate) fn count(&self, written: Result<bool, &Error>) {
+    /// the host: it comes from one whose commits do not return, too. Where others were in the way, `commits_hang` decides: a row stays
+    /// locked by a commit that does not return as it does by a transaction that somebody has left open.
+    pub(crate) async fn count(
+        &self,
+        written: Result<bool, &Error>,
+        commits_hang: impl Future<Output = bool> + Send,
+    ) {
         let host = self.host();
         match written {
             Ok(written) if !written || host.refusals.load(Ordering::Relaxed) == 0 => {}
             Ok(_) => host.refusals.store(0, Ordering::Relaxed),
-            Err(e) if is_refusal(e) && self.is_good() => {
+            Err(e) if is_refusal(e) && self.is_good() && (!e.is_contention() || commits_hang.await) => {
                 if host.refusals.fetch_add(1, Ordering::Relaxed) + 1 >= REFUSALS {
                     host.refusals.store(0, Ordering::Relaxed);
                     *lock(&host.last) = Some(Instant::now());
@@ -91,41 +96,61 @@ fn is_refusal(error: &Error) -> bool {
 mod tests {
     use super::*;
 
-    fn is_left_after(answers: &[Option<bool>]) -> bool {
+    async fn is_left_after(answers: &[Option<bool>]) -> bool {
         let first = Hosts::new(2).at(0);
-        answers.iter().for_each(|answer| count(&first, *answer));
+        for answer in answers {
+            count(&first, *answer).await;
+        }
         !first.is_good()
     }
 
     /// `None`: the step was not carried out.
-    fn count(host: &AtHost, written: Option<bool>) {
+    async fn count(host: &AtHost, written: Option<bool>) {
         let refused = Error::new(ErrorKind::Unavailable, "no answer");
-        host.count(written.ok_or(&refused));
+        host.count(written.ok_or(&refused), async { false }).await;
     }
 
-    #[test]
-    fn only_what_was_written_shows_that_a_host_carries_out_its_steps() {
+    #[tokio::test]
+    async fn only_what_was_written_shows_that_a_host_carries_out_its_steps() {
         let refused = None;
-        assert!(is_left_after(&[refused; 3]));
-        assert!(!is_left_after(&[refused, refused, Some(true), refused, refused]), "not three in a row");
-        assert!(is_left_after(&[refused, refused, Some(false), refused]), "nothing was written");
+        assert!(is_left_after(&[refused; 3]).await);
+        assert!(
+            !is_left_after(&[refused, refused, Some(true), refused, refused]).await,
+            "not three in a row"
+        );
+        assert!(is_left_after(&[refused, refused, Some(false), refused]).await, "nothing was written");
+    }
+
+    #[tokio::test]
+    async fn others_that_are_in_the_way_count_where_commits_hang() {
+        let locked = Error::new(ErrorKind::Unavailable, "locked by another session").with_contention();
+        for commits_hang in [false, true] {
+            let first = Hosts::new(1).at(0);
+            for _ in 0..REFUSALS {
+                first.count(Err(&locked), async { commits_hang }).await;
+            }
+            assert_eq!(first.is_good(), !commits_hang);
+        }
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_host_that_carries_nothing_out_is_tried_after_the_others() {
         let hosts = Hosts::new(3);
         let (first, beside) = (hosts.at(0), hosts.at(0));
-        (0..2).for_each(|_| count(&first, None));
+        count(&first, None).await;
+        count(&first, None).await;
         assert!(first.is_good() && hosts.order() == [0, 1, 2], "not three times");
-        first.count(Err(&Error::new(ErrorKind::Denied, "no")));
+        first.count(Err(&Error::new(ErrorKind::Denied, "no")), async { true }).await;
         assert!(first.is_good(), "an answer");
-        count(&beside, None);
+        count(&beside, None).await;
         assert!(!first.is_good() && !beside.is_good(), "every connection is replaced");
         assert_eq!(hosts.order(), [1, 2, 0]);
-        count(&first, None);
+        count(&first, None).await;
         tokio::time::advance(Duration::from_secs(1)).await;
         let second = hosts.at(1);
-        (0..3).for_each(|_| count(&second, None));
+        for _ in 0..3 {
+            count(&second, None).await;
+        }
         assert_eq!(hosts.order(), [2, 0, 1], "the one that was given up last is the last one");
         assert!(hosts.at(0).is_good(), "a new connection begins anew");
         tokio::time::advance(LATER).await;

@@ -8,6 +8,7 @@
 //! | `blocking` | what happens in a thread of its own: looking up hosts, reading files |
 //! | `password` | the password, and the file that contains it |
 //! | `connect_attempt` | one attempt to connect, and why it has failed |
+//! | `listening` | what listens where a store could not be connected to |
 //! | `hosts` | hosts that answer and carry nothing out |
 //! | `idle` | connections that nobody has driven for a while |
 //! | `link` | the current connection to a server, replaced when it breaks |
@@ -33,6 +34,8 @@ mod idle;
 mod link;
 #[cfg(any(feature = "redis", feature = "postgres"))]
 mod listeners;
+#[cfg(feature = "server")]
+mod listening;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod load;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
@@ -68,6 +71,8 @@ pub(crate) use idle::Idle;
 pub(crate) use link::{Link, Live, Open, next_number, timed_out};
 #[cfg(any(feature = "redis", feature = "postgres"))]
 pub(crate) use listeners::{Listener, Listeners, OpenChannels};
+#[cfg(feature = "server")]
+pub(crate) use listening::Listening;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use load::Load;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]

@@ -107,5 +107,8 @@ fn foreign(name: &Name) -> Error {
 /// The row was always different from what had been read just before.
 pub(crate) fn contended(name: &Name) -> Error {
     let why = "other processes changed the row in cotter_locks each time before this one could";
-    Error::new(ErrorKind::Unavailable, why).with_name(name)
+    let error = Error::new(ErrorKind::Unavailable, why).with_name(name);
+    #[cfg(any(feature = "mysql", feature = "postgres"))]
+    let error = error.with_contention();
+    error
 }
