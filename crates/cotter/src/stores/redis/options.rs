@@ -32,6 +32,13 @@ pub enum Protocol {
     ///
     /// Each client logs them once, as a `tracing` warning.
     GetSet,
+    /// That of the `RLock` of Redisson, a library for Java (`mode=redisson`): the same keys, fields, channels and messages, so
+    /// that Java services and cotter exclude and wake each other. The name of the lock is the key, unchanged.
+    ///
+    /// There is no queue: everybody who waits is told of a release, and the first to ask gets the lock. Tokens come from the
+    /// counter of Redisson's `RFencedLock`, `redisson_lock_token:{name}`, which stays on the server; they order the grants of
+    /// cotter and of an `RFencedLock`, but an `RLock` draws none.
+    Redisson,
 }
 
 /// The options of a store.
@@ -153,7 +160,8 @@ fn protocol(value: &str) -> Result<Protocol> {
         "native" => Ok(Protocol::Native),
         "plain" => Ok(Protocol::Plain),
         "getset" => Ok(Protocol::GetSet),
-        _ => Err(config(format!("unknown mode={value}; the modes are native, plain and getset"))),
+        "redisson" => Ok(Protocol::Redisson),
+        _ => Err(config(format!("unknown mode={value}; the modes are native, plain, getset and redisson"))),
     }
 }
 

@@ -83,6 +83,11 @@ scripts! {
     PLAIN_RELEASE: "plain_release", Memory::NotNeeded;
     GETSET_EXTEND: "getset_extend", Memory::NotNeeded;
     GETSET_RELEASE: "getset_release", Memory::NotNeeded;
+    REDISSON_ACQUIRE: "../redisson/lua/acquire", Memory::Needed;
+    REDISSON_EXTEND: "../redisson/lua/extend", Memory::NotNeeded;
+    REDISSON_RELEASE: "../redisson/lua/release", Memory::NotNeeded;
+    REDISSON_LOOK: "../redisson/lua/look", Memory::Unused;
+    REDISSON_EVICT: "../redisson/lua/evict", Memory::NotNeeded;
 }
 
 macro_rules! parts {

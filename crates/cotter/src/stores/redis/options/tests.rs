@@ -65,7 +65,7 @@ fn what_is_wrong_is_named_and_no_password_repeated() {
         ("redis://u:canary@h/zero", "database"),
         ("redis://u:canary@h?mod=plain", "mod"),
         ("unix:///s?mod=plain", "password_file, db"),
-        ("redis://u:canary@h?mode=redisson", "redisson"),
+        ("redis://u:canary@h?mode=redlock", "redisson"),
         ("redis://u:canary@h?timeout=2", "timeout"),
         ("redis://u:canary@h?timeout=0s", "timeout"),
         ("redis://u:canary@h?prefix=a{b", "prefix"),

@@ -1,0 +1,22 @@
+//! Redisson's locks: the same keys, fields, channels and messages as those of the library for Java, so that both exclude and wake
+//! each other. It is Redisson's `RLock`, with the token counter of its `RFencedLock`.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `names` | the keys, channels and owners that Redisson expects |
+//! | `backend` | the contract |
+//! | `acquire`, `renewal` | acquire requests; extending grants |
+//! | `waiting` | waiting for the message of a release |
+//! | `look`, `admin` | what is in a lock's key; listing and evicting |
+//! | `lua/` | the atomic steps |
+
+mod acquire;
+mod admin;
+mod backend;
+mod look;
+mod names;
+mod renewal;
+mod waiting;
+
+pub(super) use backend::Redisson;
+pub(super) use names::Uuid;
