@@ -54,3 +54,9 @@ cotter::conformance_tests!(
     redisson,
     fixture("mode=redisson")
 );
+
+cotter::conformance_tests!(
+    #[ignore = "needs redis-server"]
+    redisson_read_write,
+    fixture("mode=redisson&recipe=rwlock")
+);

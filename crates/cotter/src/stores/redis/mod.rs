@@ -68,6 +68,7 @@ mod wake;
 mod watched;
 
 pub use options::Protocol;
+pub use redisson::Recipe;
 
 use crate::Result;
 use crate::backend::inflight::InFlight;
@@ -136,6 +137,7 @@ impl Store {
     /// | option | meaning | default |
     /// |---|---|---|
     /// | `mode` | the [protocol](Protocol): `native`, `plain`, `getset` or `redisson` | `native` |
+    /// | `recipe` | with `mode=redisson`: the [lock of Redisson](Recipe), `lock`, `fenced` or `rwlock` | `lock` |
     /// | `prefix` | the prefix of native keys and channels | `cotter` |
     /// | `retain` | how long the server remembers a name after its last release | `1m` |
     /// | `retry` | the pause between two attempts of a waiter in `plain` and `getset`; up to ten times shorter in the first second | `50ms`, `10ms` |

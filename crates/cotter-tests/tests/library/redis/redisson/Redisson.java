@@ -39,6 +39,7 @@ public class Redisson {
             case "fair" -> client.getFairLock(name);
             case "spin" -> client.getSpinLock(name);
             case "write" -> client.getReadWriteLock(name).writeLock();
+            case "read" -> client.getReadWriteLock(name).readLock();
             default -> client.getLock(name);
         };
     }

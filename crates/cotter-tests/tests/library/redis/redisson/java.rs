@@ -2,7 +2,7 @@
 
 use crate::peer::{Peer, exclude_each_other, take};
 use crate::redis::setup::{USED, backend, claim, client};
-use cotter::backend::{Backend, Mode, Until};
+use cotter::backend::{Backend, Claim, Mode, Until};
 use cotter::{Client, Lease, LossCause};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Redis;
@@ -13,6 +13,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const MODE: &str = "mode=redisson";
+const FENCED: &str = "mode=redisson&recipe=fenced";
+const READ_WRITE: &str = "mode=redisson&recipe=rwlock";
 /// Nobody is woken by the end of such a lease.
 const LONG: Duration = Duration::from_secs(3600);
 /// A message takes less than this, and the next poll more.
@@ -27,9 +29,15 @@ fn redisson(server: &Redis) -> Peer {
     Peer::start(command.arg(format!("redis://127.0.0.1:{}", server.port())).stderr(Stdio::null()))
 }
 
+fn of_mode(name: &str, mode: Mode) -> Claim {
+    let mut claim = claim(name, LONG);
+    claim.mode = mode;
+    claim
+}
+
 /// No lease ends while anybody waits.
-async fn wake_each_other(ours: &Arc<dyn Backend>, theirs: &mut Peer, kind: &str, name: &str) {
-    let (first, second) = (claim(name, LONG), claim(name, LONG));
+async fn wake_each_other(ours: &Arc<dyn Backend>, theirs: &mut Peer, mode: Mode, kind: &str, name: &str) {
+    let (first, second) = (of_mode(name, mode), of_mode(name, mode));
     assert!(take(ours, &first).await);
     theirs.order(kind, "wait", name);
     assert!(theirs.is_silent());
@@ -55,7 +63,7 @@ async fn redisson_and_cotter_exclude_and_wake_each_other() {
     let ours = backend(&server.url(MODE)).await;
     for (kind, name) in [("lock", "orders"), ("lock", "{shop}:orders"), ("fenced", "orders}")] {
         exclude_each_other(&ours, &mut theirs, Mode::Exclusive, kind, (name, name)).await;
-        wake_each_other(&ours, &mut theirs, kind, name).await;
+        wake_each_other(&ours, &mut theirs, Mode::Exclusive, kind, name).await;
         assert_eq!(server.command(&["EXISTS", name]), "0", "{name}");
     }
 }
@@ -142,7 +150,7 @@ async fn what_a_dead_cotter_held_goes_to_redisson_when_its_lease_ends() {
 async fn tokens_of_redisson_and_cotter_rise_together() {
     let server = Redis::start();
     let mut theirs = redisson(&server);
-    let ours = client(&server.url(MODE), LONG).await;
+    let ours = client(&server.url(FENCED), LONG).await;
     for first in ["draws-first", "orders"] {
         let mut tokens = Vec::new();
         for round in 0..4 {
@@ -155,6 +163,8 @@ async fn tokens_of_redisson_and_cotter_rise_together() {
             guard.finish().await.unwrap();
         }
         demand(tokens.is_sorted_by(|a, b| a < b), Kind::TokenOrder, format!("{first}: {tokens:?}"));
+        let counter = format!("redisson_lock_token:{{{first}}}");
+        assert_eq!(server.command(&["PTTL", &counter]), "-1", "{first}: it would begin anew");
     }
 }
 
@@ -176,5 +186,53 @@ async fn other_locks_of_redisson_on_the_same_name_do_what_the_page_says() {
         demand(!take(&ours, &claim(kind, LONG)).await, Kind::Overlap, format!("{kind} is held there"));
         assert_eq!(theirs.ask(kind, "release", kind), "free");
         assert!(take(&ours, &claim(kind, LONG)).await, "{kind} was given back");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server and Redisson"]
+async fn read_write_locks_of_redisson_and_cotter_exclude_and_wake_each_other() {
+    let server = Redis::start();
+    let mut theirs = redisson(&server);
+    let ours = backend(&server.url(READ_WRITE)).await;
+    for (mode, kind, name) in [
+        (Mode::Exclusive, "write", "orders"),
+        (Mode::Exclusive, "read", "{shop}:orders"),
+        (Mode::Shared, "write", "orders"),
+    ] {
+        exclude_each_other(&ours, &mut theirs, mode, kind, (name, name)).await;
+        wake_each_other(&ours, &mut theirs, mode, kind, name).await;
+        assert_eq!(server.command(&["KEYS", &format!("*{name}*rwlock_timeout*")]), "", "{mode:?} {kind}");
+    }
+}
+
+/// Whoever of them leaves last lets the writer in, and nobody's lease ends with that of another.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server and Redisson"]
+async fn readers_of_redisson_and_cotter_share_a_lock_until_the_last_one_leaves() {
+    let server = Redis::start();
+    let (mut theirs, mut writer) = (redisson(&server), redisson(&server));
+    let ours = backend(&server.url(READ_WRITE)).await;
+    for last in ["theirs", "ours"] {
+        let reading = of_mode("orders", Mode::Shared);
+        assert!(take(&ours, &reading).await);
+        for entered in ["1", "2"] {
+            assert_eq!(theirs.ask("read", "try", "orders"), "held", "{last}");
+            assert_eq!(theirs.ask("read", "count", "orders"), entered);
+        }
+        writer.order("write", "wait", "orders");
+        assert!(writer.is_silent());
+        for who in if last == "ours" { ["theirs", "theirs", "ours"] } else { ["ours", "theirs", "theirs"] } {
+            assert!(writer.is_silent(), "violation[shared-with-exclusive]: {who} reads");
+            let left: u64 = server.command(&["PTTL", "orders"]).parse().unwrap();
+            assert!(left > 3_000_000, "the lock lives as long as the lease of {who}, not {left} ms");
+            match who {
+                "ours" => _ = ours.release(&reading, USED).await.unwrap(),
+                _ => assert_eq!(theirs.ask("read", "release", "orders"), "free"),
+            }
+        }
+        assert_eq!(writer.answer(), "held", "{last} is the last one, and wakes the writer");
+        demand(!take(&ours, &of_mode("orders", Mode::Shared)).await, Kind::SharedWithExclusive, "it writes");
+        assert_eq!(writer.ask("write", "release", "orders"), "free");
     }
 }

@@ -2,6 +2,7 @@
 
 mod course;
 mod java;
+mod readers;
 mod rules;
 
 use cotter_testkit::servers::Redis;

@@ -70,6 +70,8 @@ fn what_is_wrong_is_named_and_no_password_repeated() {
         ("redis://u:canary@h?timeout=0s", "timeout"),
         ("redis://u:canary@h?prefix=a{b", "prefix"),
         ("redis://u:canary@h?request_id=a", "request_id"),
+        ("redis://u:canary@h?recipe=rwlock", "mode=redisson"),
+        ("redis://u:canary@h?mode=redisson&recipe=mutex", "lock, fenced and rwlock"),
         ("redis://u:canary@h?ca=/x", "ca="),
         ("rediss://u:canary@h?ca=/there/is/none", "ca="),
         ("unix://relative", "slashes"),

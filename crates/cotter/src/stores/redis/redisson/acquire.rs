@@ -2,7 +2,8 @@
 
 use super::backend::Redisson;
 use super::names;
-use crate::backend::{Claim, Grant};
+use super::recipe::Recipe;
+use crate::backend::{Claim, Grant, Mode};
 use crate::stores::redis::errors::{Sent, explain, unexpected};
 use crate::stores::redis::older::{Holding, millis};
 use crate::stores::redis::script;
@@ -31,12 +32,20 @@ impl Redisson {
     /// Tries once to acquire the lock.
     pub(super) async fn try_once(&self, claim: &Claim) -> Result<Tried> {
         let live = self.link.live().await?;
-        let (owner, tokens) = (self.uuid().owner(claim), names::tokens(&claim.name));
+        let (owner, tokens) = (self.owner(claim), names::tokens(&claim.name));
         let (ttl, turns) = (millis(claim.ttl).to_string(), turns(claim.turns.max(1)));
-        let args: [&[u8]; 3] = [owner.as_bytes(), ttl.as_bytes(), &turns];
+        let kept = self.tokens_are_kept(claim);
+        let mode = self.recipe().mode();
+        let args: [&[u8]; 5] = [owner.as_bytes(), ttl.as_bytes(), kept.as_bytes(), &turns, mode.as_bytes()];
+        let lease = names::lease(&claim.name, &owner, 1);
+        let keys = [&*claim.name, &*tokens, &*lease];
+        let (script, keys, args) = match claim.mode {
+            Mode::Exclusive => (&script::REDISSON_ACQUIRE, &keys[..2], &args[..]),
+            _ => (&script::REDISSON_SHARE, &keys[..], &args[..3]),
+        };
         let sent = self.link.now();
         let request = self.shared.in_flight.send(claim.id, live.number, self.link.arrives_by(sent));
-        let answer = script::REDISSON_ACQUIRE.run(&live, &[&claim.name, &tokens], &args).await;
+        let answer = script.run(&live, keys, args).await;
         let answer = answer.map_err(|e| explain(e, Sent::Yes).with_name(&claim.name)).and_then(text);
         if !answer.as_ref().is_err_and(Error::outcome_unknown) {
             request.answered();
@@ -53,7 +62,7 @@ impl Redisson {
                 Some(Tried::Granted(self.issue(claim, block, sent, claim.ttl)))
             }
             b'o' => {
-                // The answer that named the block did not arrive: its last token stands for it.
+                // If the answer that named the block did not arrive, a token that was drawn anew stands for it.
                 let block = match self.shared.issued.get(claim.id).and_then(|holding| holding.block) {
                     Some(block) => block,
                     None => (rest.get(..16)?.parse().ok()?, 1),
@@ -63,6 +72,14 @@ impl Redisson {
             }
             b'b' => Some(Tried::Taken(millis_left(rest)?)),
             _ => None,
+        }
+    }
+
+    /// For how long the counter of tokens stays, in milliseconds; empty if it stays for good.
+    fn tokens_are_kept(&self, claim: &Claim) -> String {
+        match self.recipe() {
+            Recipe::Fenced => String::new(),
+            Recipe::Lock | Recipe::RwLock => millis(claim.ttl + self.shared.options.retain).to_string(),
         }
     }
 

@@ -2,8 +2,8 @@
 
 use super::backend::{EVICTED, Redisson};
 use super::look::Look;
-use super::names::{self, CHANNEL};
-use crate::backend::{Admin, Cursor, EvictOrder, Eviction, Filter, Finding, Page, Record};
+use super::names;
+use crate::backend::{Admin, Cursor, EvictOrder, Eviction, Filter, Finding, Mode, Page, Record};
 use crate::stores::redis::errors::{Sent, explain};
 use crate::stores::redis::script::Script;
 use crate::stores::redis::{SCHEME, doctor, rights, script};
@@ -25,8 +25,9 @@ impl Admin for Redisson {
         if order.token.is_some() {
             return Err(unsupported("mode=redisson keeps no tokens with its locks; evict without a token"));
         }
-        let (channel, when) = (names::channel(name), if order.now { "now" } else { "" });
-        let args = [&*channel, EVICTED, when].map(str::as_bytes);
+        let (recipe, when) = (self.recipe(), if order.now { "now" } else { "" });
+        let channel = names::channel(recipe, name);
+        let args = [&*channel, recipe.message(Mode::Exclusive), EVICTED, when].map(str::as_bytes);
         let answer = self.ask(&script::REDISSON_EVICT, name, &args).await?;
         if matches!(&answer, Value::BulkString(text) if text == b"e") {
             let why = "the lock has no expiry, so it would never pass on; evict it at once (--now)";
@@ -41,7 +42,8 @@ impl Admin for Redisson {
     async fn diagnose(&self) -> Result<Vec<Finding>> {
         let mut findings = doctor::diagnose(&self.link, &self.shared.options).await?;
         findings.extend(LIMITS.map(|(subject, limit)| Finding::limits(subject, limit)));
-        findings.push(rights::messages(&self.link, &format!("{CHANNEL}:{{cotter:doctor}}")).await);
+        let channel = format!("{}:{{cotter:doctor}}", names::channels(self.recipe()));
+        findings.push(rights::messages(&self.link, &channel).await);
         Ok(findings)
     }
 }

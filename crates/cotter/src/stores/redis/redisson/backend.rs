@@ -1,19 +1,18 @@
 //! The contract with Redisson's locks.
 
-use super::names::{self, CHANNEL, Uuid};
+use super::names;
+use super::recipe::Recipe;
 use super::waiting::Waiting;
+use crate::Result;
 use crate::backend::pace::Pauses;
 use crate::backend::{
-    Acquired, Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Release, Until, poll,
+    Acquired, Admin, Backend, Capabilities, Claim, ClaimId, Extension, Grant, Info, Leave, Mode, Release,
+    Until, poll,
 };
 use crate::stores::redis::batch::extend_all;
 use crate::stores::redis::connection::Link;
-use crate::stores::redis::errors::{Sent, explain, unexpected};
-use crate::stores::redis::older::millis;
-use crate::stores::redis::state::text;
 use crate::stores::redis::wake::Subscription;
-use crate::stores::redis::{SCHEME, Shared, doctor, script};
-use crate::{Result, backend::ClaimId};
+use crate::stores::redis::{SCHEME, Shared, doctor};
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -36,17 +35,19 @@ const REST: Duration = Duration::from_millis(10);
 /// The field in place of an evicted holder. It belongs to nobody and ends with the lease.
 pub(super) const EVICTED: &str = "cotter: evicted";
 /// The field that keeps a lock for a time after its release.
-const LEFT_BEHIND: &str = "cotter: left behind";
+pub(super) const LEFT_BEHIND: &str = "cotter: left behind";
 
 impl Redisson {
     pub(in crate::stores::redis) fn new(link: Arc<Link>, shared: Arc<Shared>) -> Self {
         let instance = format!("{} (redisson)", shared.options.instance);
         let mut info = Info::new(SCHEME, instance);
-        info.variant = "redis in mode=redisson";
+        let recipe = shared.options.recipe;
+        info.variant = recipe.variant();
         info.capabilities = Capabilities {
             leases: true,
             names: true,
             distinct: true,
+            shared: recipe == Recipe::RwLock,
             per_runtime: true,
             keep_for: true,
             min_ttl: MIN_TTL,
@@ -54,13 +55,18 @@ impl Redisson {
         };
         info.names_are_given = true;
         // The subscription begins with a channel of its own, on which nobody publishes.
-        let channel = format!("{CHANNEL}:{{cotter:{}}}", ClaimId::random());
+        let channel = format!("{}:{{cotter:{}}}", names::channels(recipe), ClaimId::random());
         let subscription = Subscription::new(&link, &shared.waiters, channel, String::new());
         Self { subscription, rests: Pauses::up_to(REST), info, link, shared }
     }
 
-    pub(super) fn uuid(&self) -> &Uuid {
-        &self.shared.uuid
+    pub(super) fn recipe(&self) -> Recipe {
+        self.shared.options.recipe
+    }
+
+    /// The owner of what a claim holds.
+    pub(super) fn owner(&self, claim: &Claim) -> String {
+        self.shared.uuid.owner(self.recipe(), claim)
     }
 }
 
@@ -88,27 +94,10 @@ impl Backend for Redisson {
     }
 
     async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
-        let live = self.link.live().await?;
-        let (owner, channel) = (self.uuid().owner(claim), names::channel(&claim.name));
-        let rest = leave.keep_for.map(|d| millis(d).to_string()).unwrap_or_default();
-        let args = [&*owner, &*channel, EVICTED, &*rest, LEFT_BEHIND].map(str::as_bytes);
-        let answer = script::REDISSON_RELEASE.run(&live, &[&claim.name], &args).await;
-        let answer = text(answer.map_err(|e| explain(e, Sent::Yes).with_name(&claim.name))?)?;
-        let issued = &self.shared.issued;
-        issued.forget(claim.id);
-        let now = self.link.now();
-        let released = match &*answer {
-            "f" => Release::Freed,
-            "n" => Release::NotHeld,
-            "e" => Release::Evicted,
-            other => return Err(unexpected(other)),
-        };
-        if released == Release::Freed {
-            issued.rests.freed(&claim.name, now);
+        match claim.mode {
+            Mode::Exclusive => self.free(claim, leave).await,
+            _ => self.leave(claim, leave).await,
         }
-        // On another connection, a request may arrive behind its release, and take the lock again.
-        let stray = self.shared.in_flight.stray_until(claim.id, live.number, now);
-        Ok(stray.map_or(released, |until| released.unsettled(until)))
     }
 
     async fn time(&self) -> Result<Option<SystemTime>> {

@@ -18,6 +18,13 @@ pub(super) struct Look {
     fields: Vec<(Vec<u8>, String)>,
 }
 
+/// Those who read, and how often each of them has entered, from a list of fields and values; nobody, if they have names of other
+/// bytes than Redisson's.
+pub(super) fn readers(fields: Value) -> Vec<(String, u64)> {
+    let fields: Vec<(String, String)> = redis::from_redis_value(fields).unwrap_or_default();
+    fields.into_iter().filter_map(|(field, count)| Some((field, count.parse().ok()?))).collect()
+}
+
 /// The field with which a read/write lock of Redisson says how it is held.
 const MODE: &[u8] = b"mode";
 
@@ -61,8 +68,8 @@ impl Look {
                 field => format!("owner {}", field.escape_ascii()),
             };
             let label = if count == "1" { owner } else { format!("{owner}, entered {count} times") };
-            // Whoever else holds a lock of Redisson may have drawn no token.
-            let token = if is_ours(field) { self.last } else { 0 };
+            // Others may have drawn no token, and of several readers one has drawn the last.
+            let token = if is_ours(field) && !reads { self.last } else { 0 };
             let mut holder = Holder::new(label, mode, token);
             holder.remaining = self.left;
             holder

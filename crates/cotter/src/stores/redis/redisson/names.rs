@@ -1,7 +1,8 @@
 //! The keys, channels and owners that Redisson expects.
 
+use super::recipe::Recipe;
 use crate::Name;
-use crate::backend::{Claim, ClaimId};
+use crate::backend::{Claim, ClaimId, Mode};
 use std::fmt;
 
 /// Identifies a client in the owners of its locks, as the random UUID of a Redisson client does.
@@ -25,8 +26,9 @@ impl Uuid {
     }
 
     /// The owner of what a claim holds: where Redisson has the id of a thread, it has the low half of the claim id.
-    pub(super) fn owner(&self, claim: &Claim) -> String {
-        format!("{}:{}", self.0, claim.id.bits() as u64)
+    pub(super) fn owner(&self, recipe: Recipe, claim: &Claim) -> String {
+        let writes = recipe == Recipe::RwLock && claim.mode == Mode::Exclusive;
+        format!("{}:{}{}", self.0, claim.id.bits() as u64, if writes { ":write" } else { "" })
     }
 }
 
@@ -43,17 +45,28 @@ pub(super) fn is_ours(owner: &[u8]) -> bool {
 }
 
 /// The channel on which releases of a lock are published.
-pub(super) fn channel(name: &Name) -> String {
-    prefixed(CHANNEL, name)
+pub(super) fn channel(recipe: Recipe, name: &Name) -> String {
+    prefixed(channels(recipe), name)
+}
+
+/// What the channels of all locks begin with.
+pub(super) fn channels(recipe: Recipe) -> &'static str {
+    match recipe {
+        Recipe::Lock | Recipe::Fenced => "redisson_lock__channel",
+        Recipe::RwLock => "redisson_rwlock",
+    }
+}
+
+/// The key that exists as long as the lease of a reader: of the nth time that it has entered.
+pub(super) fn lease(name: &Name, reader: &str, nth: u64) -> String {
+    let name = if name.contains('{') { name.to_string() } else { format!("{{{name}}}") };
+    format!("{name}:{reader}:rwlock_timeout:{nth}")
 }
 
 /// The key that counts the tokens of a lock.
 pub(super) fn tokens(name: &Name) -> String {
     prefixed("redisson_lock_token", name)
 }
-
-/// What the channels of all locks begin with.
-pub(super) const CHANNEL: &str = "redisson_lock__channel";
 
 /// Redisson's rule, which keeps all keys of a name in the slot of the name: a name with a brace may have a hash tag of its own.
 fn prefixed(prefix: &str, name: &Name) -> String {
@@ -63,15 +76,17 @@ fn prefixed(prefix: &str, name: &Name) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::Mode;
     use std::time::Duration;
 
     #[test]
     fn a_name_with_a_brace_gets_no_others() {
         let name = |text| Name::new(text).expect("good");
-        assert_eq!(channel(&name("orders")), "redisson_lock__channel:{orders}");
+        assert_eq!(channel(Recipe::Lock, &name("orders")), "redisson_lock__channel:{orders}");
+        assert_eq!(channel(Recipe::RwLock, &name("orders")), "redisson_rwlock:{orders}");
+        assert_eq!(lease(&name("orders"), "u:1", 2), "{orders}:u:1:rwlock_timeout:2");
+        assert_eq!(lease(&name("{shop}:a"), "u:1", 1), "{shop}:a:u:1:rwlock_timeout:1");
         assert_eq!(tokens(&name("orders")), "redisson_lock_token:{orders}");
-        assert_eq!(channel(&name("{shop}:orders")), "redisson_lock__channel:{shop}:orders");
+        assert_eq!(channel(Recipe::Fenced, &name("{shop}:orders")), "redisson_lock__channel:{shop}:orders");
         assert_eq!(tokens(&name("orders}")), "redisson_lock_token:{orders}}");
     }
 
@@ -80,7 +95,8 @@ mod tests {
         let claim = Claim::new(Name::new("a").expect("good"), Mode::Exclusive, Duration::from_secs(1));
         for _ in 0..100 {
             let uuid = Uuid::random();
-            let owner = uuid.owner(&claim);
+            let owner = uuid.owner(Recipe::Lock, &claim);
+            assert_eq!(uuid.owner(Recipe::RwLock, &claim), format!("{owner}:write"));
             let (text, number) = owner.split_at(36);
             assert_eq!(text, uuid.to_string());
             assert!(matches!(text.as_bytes()[19], b'8' | b'9' | b'a' | b'b'), "{text}");

@@ -1,7 +1,8 @@
 //! Extending grants.
 
 use super::backend::{EVICTED, Redisson};
-use crate::backend::{Extension, Grant};
+use super::names;
+use crate::backend::{Claim, Extension, Grant, Mode};
 use crate::stores::redis::errors::{Sent, explain, unexpected};
 use crate::stores::redis::older::millis;
 use crate::stores::redis::script;
@@ -27,8 +28,11 @@ impl Redisson {
     }
 
     async fn extend_all(&self, grants: &[&Grant], ttl: Duration) -> Result<(String, Moment)> {
-        let keys: Vec<&str> = grants.iter().map(|grant| &*grant.claim.name).collect();
-        let owners: Vec<String> = grants.iter().map(|grant| self.uuid().owner(&grant.claim)).collect();
+        let owners: Vec<String> = grants.iter().map(|grant| self.owner(&grant.claim)).collect();
+        let leases: Vec<String> =
+            grants.iter().zip(&owners).map(|(grant, owner)| lease(&grant.claim, owner)).collect();
+        let keys = grants.iter().zip(&leases).flat_map(|(grant, lease)| [&*grant.claim.name, &**lease]);
+        let keys: Vec<&str> = keys.collect();
         let wanted = millis(ttl).to_string();
         let mut args = vec![wanted.as_bytes(), EVICTED.as_bytes()];
         args.extend(owners.iter().map(String::as_bytes));
@@ -36,6 +40,14 @@ impl Redisson {
         let as_of = self.link.now();
         let answer = script::REDISSON_EXTEND.run(&live, &keys, &args).await;
         Ok((text(answer.map_err(|e| explain(e, Sent::Yes))?)?, as_of))
+    }
+}
+
+/// The key with the lease of a claim: that of the lock, unless it is a reader.
+fn lease(claim: &Claim, owner: &str) -> String {
+    match claim.mode {
+        Mode::Exclusive => claim.name.to_string(),
+        _ => names::lease(&claim.name, owner, 1),
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) struct Waiting<'a> {
 
 impl<'a> Waiting<'a> {
     pub(super) fn new(redisson: &'a Redisson, claim: &'a Claim) -> Self {
-        let watched = redisson.subscription.watch(&names::channel(&claim.name));
+        let watched = redisson.subscription.watch(&names::channel(redisson.recipe(), &claim.name));
         let rests = &redisson.shared.issued.rests;
         let rest = rests.until(&claim.name, &redisson.rests, redisson.link.now());
         Self { redisson, claim, watched, rest, left: None }

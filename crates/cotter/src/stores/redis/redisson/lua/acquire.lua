@@ -1,21 +1,16 @@
 -- Takes a lock of Redisson if it is free. The hold count is written, never added to: a repeated request enters once.
 --
 -- KEYS  1 the lock   2 the counter of its tokens
--- ARGV  1 owner   2 ttl (ms)   3 turns (5 digits)
--- Returns  g first(16) turns(5)   or, if the owner holds it already, o last(16) and the milliseconds left
+-- ARGV  1 owner   2 ttl (ms)   3 see `draw`   4 turns (5 digits)   5 what its field `mode` says, or ''
+-- Returns  g first(16) turns(5)   or, if the owner holds it already, o token(16) and the milliseconds left
 --          or b and the milliseconds left, if others hold it; -1 if there is no expiry
---
--- Nobody else draws tokens while the owner holds the lock, so that the count is its last one. Redisson adds one to it for each
--- of its own grants.
 local left = redis.call('PTTL', KEYS[1])
-if left ~= -2 then
-  if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return 'b' .. left end
-  return 'o' .. string.format('%016.0f', tonumber(redis.call('GET', KEYS[2]) or 0)) .. left
-end
-local turns, last = ARGV[3], tonumber(redis.call('GET', KEYS[2]) or 0)
---@include now
---@include reserve
-redis.call('SET', KEYS[2], string.format('%.0f', tonumber(number) + tonumber(turns) - 1))
+local ours = left ~= -2 and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1
+if left ~= -2 and not ours then return 'b' .. left end
+local turns = ours and '00001' or ARGV[4]
+--@include ../redisson/lua/draw
+if ours then return 'o' .. number .. left end
 redis.call('HSET', KEYS[1], ARGV[1], 1)
+if ARGV[5] ~= '' then redis.call('HSET', KEYS[1], 'mode', ARGV[5]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 'g' .. number .. turns

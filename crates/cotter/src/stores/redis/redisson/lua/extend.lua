@@ -1,17 +1,23 @@
 -- Extends many locks of Redisson; never shortens.
 --
--- KEYS  the locks
+-- KEYS  for each lock: the lock, and what exists as long as the lease of the reader, or the lock again if the owner is no reader
 -- ARGV  1 ttl (ms)   2 what stands for an evicted holder   3... the owner of each lock
+-- A reader whose lease has ended holds nothing, even if the lock still has its field because others read.
 -- Returns for each lock, separated by spaces: the milliseconds left, '-' if the owner does not hold it, 'e' if it was evicted
-local answers = {}
-for i, key in ipairs(KEYS) do
+local ttl, answers = tonumber(ARGV[1]), {}
+for i = 3, #ARGV do
+  local lock, lease = KEYS[2 * i - 5], KEYS[2 * i - 4]
+  local left = redis.call('PTTL', lease)
   -- A key of another type must not keep the others from being extended.
-  if redis.pcall('HEXISTS', key, ARGV[i + 2]) ~= 1 then
-    answers[i] = redis.pcall('HEXISTS', key, ARGV[2]) == 1 and 'e' or '-'
+  if left == -2 or redis.pcall('HEXISTS', lock, ARGV[i]) ~= 1 then
+    answers[i - 2] = redis.pcall('HEXISTS', lock, ARGV[2]) == 1 and 'e' or '-'
   else
-    local left = redis.call('PTTL', key)
-    if left >= 0 and left < tonumber(ARGV[1]) then redis.call('PEXPIRE', key, ARGV[1]) end
-    answers[i] = left > tonumber(ARGV[1]) and string.format('%.0f', left) or ARGV[1]
+    if left >= 0 and left < ttl then redis.call('PEXPIRE', lease, ARGV[1]) end
+    if lease ~= lock then
+      local longest = redis.call('PTTL', lock)
+      if longest >= 0 and longest < ttl then redis.call('PEXPIRE', lock, ARGV[1]) end
+    end
+    answers[i - 2] = left > ttl and string.format('%.0f', left) or ARGV[1]
   end
 end
 return table.concat(answers, ' ')
