@@ -3,7 +3,7 @@
 /// The page, which is tested word by word.
 const PAGE: &str = include_str!("../../../../docs/stores/redis.md");
 
-const MODES: [&str; 5] = ["native", "quorum", "plain", "getset", "plain-quorum"];
+const MODES: [&str; 6] = ["native", "quorum", "plain", "getset", "redisson", "plain-quorum"];
 
 /// The rule of a mode as the page prints it, word by word: `ACL SETUSER`, the name of the user, and its permissions.
 ///

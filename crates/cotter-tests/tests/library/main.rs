@@ -87,7 +87,7 @@ mod mutex;
 mod mysql;
 mod options;
 mod owners;
-#[cfg(any(feature = "etcd", feature = "zookeeper"))]
+#[cfg(any(feature = "etcd", feature = "zookeeper", feature = "redis"))]
 mod peer;
 mod placement;
 #[cfg(feature = "redis")]

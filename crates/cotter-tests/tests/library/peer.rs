@@ -30,12 +30,12 @@ impl Peer {
     }
 
     /// Orders something whose answer is asked for later.
-    fn order(&mut self, kind: &str, how: &str, path: &str) {
+    pub(crate) fn order(&mut self, kind: &str, how: &str, path: &str) {
         let input = self.child.stdin.as_mut().expect("piped");
         writeln!(input, "{kind} {how} {path}").expect("it listens");
     }
 
-    fn answer(&self) -> String {
+    pub(crate) fn answer(&self) -> String {
         self.answers.recv_timeout(FAR).expect("it answers")
     }
 
@@ -44,7 +44,7 @@ impl Peer {
         self.answer()
     }
 
-    fn is_silent(&self) -> bool {
+    pub(crate) fn is_silent(&self) -> bool {
         self.answers.recv_timeout(WHILE) == Err(RecvTimeoutError::Timeout)
     }
 }

@@ -101,8 +101,8 @@ async fn assert_true(store: &str, url: &str) {
     };
     assert_says(store, "the holder dies", dies);
     assert_eq!(cell(store, "order") == "arrival", ordered, "{store}");
-    let older = info.variant.contains("redis in mode=") || info.variant.contains("shedlock");
-    assert_says(store, "waiting", if older { "polls" } else { "woken" });
+    let polls = ["mode=plain", "mode=getset", "shedlock"].iter().any(|mode| info.variant.contains(mode));
+    assert_says(store, "waiting", if polls { "polls" } else { "woken" });
 
     assert_names_another(&one).await;
 
@@ -132,9 +132,12 @@ async fn the_rows_of_the_embedded_stores_are_true() {
 #[ignore = "needs redis-server"]
 async fn the_rows_of_redis_are_true() {
     let server = Redis::start();
-    for (store, options) in
-        [("`redis:`", ""), ("`redis:` `mode=plain`", "mode=plain"), ("`redis:` `mode=getset`", "mode=getset")]
-    {
+    for (store, options) in [
+        ("`redis:`", ""),
+        ("`redis:` `mode=plain`", "mode=plain"),
+        ("`redis:` `mode=getset`", "mode=getset"),
+        ("`redis:` `mode=redisson`", "mode=redisson"),
+    ] {
         assert_true(store, &server.url(options)).await;
     }
 }
@@ -218,13 +221,14 @@ async fn the_row_of_a_quorum_is_true() {
 /// A column that no test compares could be wrong.
 #[test]
 fn every_mode_is_compared() {
-    const MODES: [&str; 21] = [
+    const MODES: [&str; 22] = [
         "memory:",
         "file:",
         "flock:",
         "redis:",
         "mode=plain",
         "mode=getset",
+        "mode=redisson",
         "redlock:",
         "etcd:",
         "dialect=concurrency",

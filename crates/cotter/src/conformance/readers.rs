@@ -2,7 +2,9 @@
 
 use super::fixture::{Fixture, TTL, give, is_busy, refused, settle, take, used, wait_in_task};
 use super::leases::{extend, its_end, short};
-use crate::backend::{Backend, Claim, EvictOrder, Extension, Filter, Found, Grant, Mode, NoteAt, Until};
+use crate::backend::{
+    Backend, Capabilities, Claim, EvictOrder, Extension, Filter, Found, Grant, Mode, NoteAt, Until,
+};
 use crate::{Eviction, LossCause};
 use std::sync::Arc;
 use std::time::Duration;
@@ -174,7 +176,8 @@ pub(super) async fn a_reader_can_leave_the_lock_kept(f: &Fixture) {
 
 pub(super) async fn readers_are_shown_and_evicted(f: &Fixture) {
     let Some([one, other]) = connect(f).await else { return };
-    let Some(admin) = other.admin().filter(|_| one.info().capabilities.leases) else { return };
+    let Capabilities { leases, records, .. } = one.info().capabilities;
+    let Some(admin) = other.admin().filter(|_| leases && records) else { return };
     for now in [false, true] {
         let grants =
             [take(&one, &reader(f)).await, take(&one, &reader(f)).await, take(&one, &reader(f)).await];

@@ -1,4 +1,4 @@
-//! The Redis store against the contract, in all three modes.
+//! The Redis store against the contract, in all modes.
 
 use super::{costs, elsewhere_on};
 use cotter::Name;
@@ -47,4 +47,16 @@ cotter::conformance_tests!(
     #[ignore = "needs redis-server"]
     getset,
     fixture("mode=getset")
+);
+
+cotter::conformance_tests!(
+    #[ignore = "needs redis-server"]
+    redisson,
+    fixture("mode=redisson")
+);
+
+cotter::conformance_tests!(
+    #[ignore = "needs redis-server"]
+    redisson_read_write,
+    fixture("mode=redisson&recipe=rwlock")
 );

@@ -124,7 +124,9 @@ async fn whatever_stands_at_the_key_is_not_ours() {
         &["EVAL", "redis.call('DEL', KEYS[1]) return redis.call('RPUSH', KEYS[1], 'x')", "1", "KEY"],
         &["FLUSHALL"],
     ];
-    for (options, key) in [("", "cotter:{a}"), ("mode=plain", "a"), ("mode=getset", "a")] {
+    for (options, key) in
+        [("", "cotter:{a}"), ("mode=plain", "a"), ("mode=getset", "a"), ("mode=redisson", "a")]
+    {
         let client = client(&server.url(options), TTL).await;
         for theft in thefts {
             let theft: Vec<&str> =
@@ -157,7 +159,7 @@ async fn whatever_stands_at_the_key_is_not_ours() {
 #[ignore = "needs redis-server"]
 async fn a_release_whose_reply_is_lost_has_released() {
     let server = Redis::start();
-    for options in ["", "mode=plain", "mode=getset"] {
+    for options in ["", "mode=plain", "mode=getset", "mode=redisson"] {
         let proxy = Proxy::start(server.port());
         let client = client(&proxy.redis_url(&format!("timeout=300ms&{options}")), TTL).await;
         let guard = client.mutex("a").lock().await.unwrap();

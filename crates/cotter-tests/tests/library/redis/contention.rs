@@ -140,6 +140,12 @@ async fn every_process_has_its_turn_with_getset() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs redis-server"]
+async fn every_process_has_its_turn_with_redisson() {
+    every_process_has_its_turn("mode=redisson").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs redis-server"]
 async fn every_process_has_its_turn_with_native() {
     every_process_has_its_turn("").await;
 }

@@ -106,7 +106,8 @@ async fn older_modes_are_judged_by_what_they_are() {
     }
 }
 
-const MODES: [(&str, &str); 3] = [("native", ""), ("plain", "mode=plain"), ("getset", "mode=getset")];
+const MODES: [(&str, &str); 4] =
+    [("native", ""), ("plain", "mode=plain"), ("getset", "mode=getset"), ("redisson", "mode=redisson")];
 
 /// Conformance and many other tests run as the users of the documentation; here is what these must not do.
 #[tokio::test]

@@ -264,7 +264,7 @@ async fn the_doctor_sees_eviction() {
 async fn evalsha_script_and_subscribe_are_not_needed() {
     let server = Redis::builder().without("EVALSHA").without("SCRIPT").without("SUBSCRIBE").start();
     assert!(server.command(&["EVALSHA", "x", "0"]).contains("unknown command"));
-    for options in ["", "mode=plain", "mode=getset"] {
+    for options in ["", "mode=plain", "mode=getset", "mode=redisson"] {
         let (one, other) = (client(&server.url(options), TTL).await, client(&server.url(options), TTL).await);
         let guard = one.mutex("a").lock().await;
         let guard = guard.unwrap_or_else(|e| panic!("violation[refused]: {options} needs more: {e}"));
@@ -281,7 +281,7 @@ async fn evalsha_script_and_subscribe_are_not_needed() {
 #[ignore = "needs redis-server"]
 async fn a_user_who_may_not_run_scripts_by_hash_sends_them_in_full() {
     let server = Redis::start();
-    for mode in ["native", "plain", "getset"] {
+    for mode in ["native", "plain", "getset", "redisson"] {
         server.command(&["ACL", "SETUSER", acl_rule(mode)[2], "-evalsha", "-script|load"]);
         let client = client(&server.url(&format!("mode={mode}")), TTL).await;
         let guard = client.mutex("a").lock().await.unwrap();

@@ -22,6 +22,7 @@ mod outages;
 mod outside;
 mod passwords;
 mod process;
+mod redisson;
 mod refusals;
 mod renewal;
 mod replicated;

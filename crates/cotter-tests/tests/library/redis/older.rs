@@ -168,7 +168,7 @@ async fn getset_cannot_tell_leases_apart_that_end_in_the_same_millisecond() {
 #[ignore = "needs redis-server"]
 async fn a_name_may_be_kept_for_as_long_as_time_can_be_counted() {
     let server = Redis::start();
-    for mode in ["native", "plain", "getset"] {
+    for mode in ["native", "plain", "getset", "redisson"] {
         let client = client(&server.url(&format!("mode={mode}")), TTL).await;
         for (name, rest) in [("a", Duration::MAX), ("b", Duration::from_millis(u64::MAX / 2))] {
             let guard = client.mutex(name).lock().await.unwrap();

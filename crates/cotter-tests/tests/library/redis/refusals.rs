@@ -25,7 +25,7 @@ fn crowded(server: &Redis) -> Wire {
 async fn a_server_with_too_many_clients_may_have_room_later() {
     let server = Redis::start();
     let mut admin = crowded(&server);
-    let urls = ["", "mode=plain", "mode=getset"].map(|mode| server.url(mode));
+    let urls = ["", "mode=plain", "mode=getset", "mode=redisson"].map(|mode| server.url(mode));
     let other_database = server.open_url("").replace('?', "/2?");
     for url in urls.iter().chain([&server.open_url(""), &other_database]) {
         let store = redis::Store::from_url(url).unwrap();

@@ -56,14 +56,16 @@ async fn getset_renews_many_over_a_slow_connection() {
 #[ignore = "needs redis-server"]
 async fn what_became_of_one_key_does_not_matter_to_the_others() {
     let server = Redis::start();
-    for mode in ["mode=plain", "mode=getset"] {
+    for mode in ["mode=plain", "mode=getset", "mode=redisson"] {
         let ttl = Duration::from_secs(1);
         let url = server.url(mode);
         let client = Client::builder().url(url).lease(Lease::renewed(ttl)).connect().await.unwrap();
         let guards = hold(&client, 20).await;
         server.command(&["DEL", "held 7"]);
-        if mode == "mode=plain" {
-            server.command(&["HSET", "held 7", "a", "b"]);
+        match mode {
+            "mode=plain" => _ = server.command(&["HSET", "held 7", "a", "b"]),
+            "mode=redisson" => _ = server.command(&["SET", "held 7", "a"]),
+            _ => {}
         }
         tokio::time::sleep(ttl * 2).await;
         for guard in guards {

@@ -18,7 +18,7 @@ const PATIENT: &str = "timeout=8s";
 
 /// What `replicas=` needs beside the rule of its mode.
 fn allow_wait(server: &Redis) {
-    for mode in ["native", "plain", "getset"] {
+    for mode in ["native", "plain", "getset", "redisson"] {
         assert_eq!(server.command(&["ACL", "SETUSER", acl_rule(mode)[2], "+wait"]), "OK");
     }
 }
@@ -58,7 +58,7 @@ async fn try_for(client: &Client, wait: Duration) -> Option<Guard> {
 async fn a_grant_that_no_replica_has_is_an_error_and_undone() {
     let server = Redis::start();
     allow_wait(&server);
-    for mode in ["native", "plain", "getset"] {
+    for mode in ["native", "plain", "getset", "redisson"] {
         let client = connect(&server, &format!("mode={mode}&replicas=1")).await;
         let error = client.mutex(mode).try_lock().await.expect_err("violation[unconfirmed]");
         assert_eq!(error.kind(), ErrorKind::Unavailable);
@@ -109,7 +109,7 @@ async fn a_renewal_that_no_replica_has_does_not_move_the_deadline() {
 #[ignore = "needs redis-server"]
 async fn a_master_that_is_demoted_while_it_waits_for_its_replicas_is_unavailable() {
     let (master, replica) = pair();
-    for mode in ["native", "plain", "getset"] {
+    for mode in ["native", "plain", "getset", "redisson"] {
         let client = connect(&master, &format!("mode={mode}&replicas=1")).await;
         replica.stop();
         let attempt = tokio::spawn(client.mutex(mode).try_lock());
@@ -144,7 +144,7 @@ async fn two_holders_after_a_fail_over(mode: &str, options: &str) -> bool {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs redis-server"]
 async fn a_promoted_replica_makes_no_second_holder() {
-    for mode in ["native", "plain", "getset"] {
+    for mode in ["native", "plain", "getset", "redisson"] {
         assert!(!two_holders_after_a_fail_over(mode, "replicas=1").await, "violation[overlap]: {mode}");
     }
 }

@@ -13,7 +13,7 @@ pub(crate) const USED: Leave = Leave::used(1);
 
 /// Lets the users read what the doctor reads, as docs/stores/redis.md tells an operator to.
 pub(crate) fn show_doctor(server: &Redis) {
-    for mode in ["native", "plain", "getset"] {
+    for mode in ["native", "plain", "getset", "redisson"] {
         let words = ["ACL", "SETUSER", acl_rule(mode)[2], "+info", "+config|get"];
         assert_eq!(server.command(&words), "OK");
     }

@@ -36,7 +36,7 @@ pub(super) async fn diagnose(link: &Link, options: &Options) -> Result<Vec<Findi
     if is_through_proxy(link).await? {
         findings.push(Finding::limits("proxy", BEHIND_PROXY));
         if options.protocol == Protocol::Native {
-            findings.push(rights::messages(link, &options.prefix).await);
+            findings.push(rights::messages(link, &rights::channel(&options.prefix)).await);
         }
         return Ok(findings);
     }

@@ -27,7 +27,7 @@ impl Question {
     pub(super) fn new(options: &Options) -> Self {
         match options.protocol {
             Protocol::Native => Self::Key(format!("{}:server:{}", options.prefix, ClaimId::random())),
-            Protocol::Plain | Protocol::GetSet => Self::Info,
+            Protocol::Plain | Protocol::GetSet | Protocol::Redisson => Self::Info,
         }
     }
 

@@ -5,6 +5,7 @@
 //! | `native` (default) | cotter's own: fencing tokens, order of arrival, one message for each hand-over |
 //! | `plain` | `SET name value NX PX` and compare-and-delete, as used by most hand-written code and small libraries |
 //! | `getset` | `SETNX` and `GETSET` of an expiry in client time: the oldest protocol, with [three flaws](Protocol::GetSet) |
+//! | `redisson` | that of Redisson's `RLock`, to exclude and wake Java services that use it |
 //!
 //! | file | concept |
 //! |---|---|
@@ -27,6 +28,7 @@
 //! | `notes`, `watched` | notes; the notes that are watched for changes |
 //! | `admin`, `doctor`, `rights` | listing and evicting; diagnosing a server; what its user may do |
 //! | `older/` | the protocols `plain` and `getset` |
+//! | `redisson/` | the protocol of Redisson |
 
 mod acceptor;
 mod acknowledged;
@@ -49,6 +51,7 @@ mod names;
 mod notes;
 mod older;
 mod options;
+mod redisson;
 mod renewal;
 mod replicated;
 mod rights;
@@ -65,6 +68,7 @@ mod wake;
 mod watched;
 
 pub use options::Protocol;
+pub use redisson::Recipe;
 
 use crate::Result;
 use crate::backend::inflight::InFlight;
@@ -118,6 +122,8 @@ struct Shared {
     in_flight: InFlight,
     waiters: Arc<waiters::Waiters>,
     issued: Issued,
+    /// Identifies this store in Redisson's locks.
+    uuid: redisson::Uuid,
     /// `None` if the server is used alone.
     voting: Option<voting::Voting>,
 }
@@ -131,7 +137,8 @@ impl Store {
     ///
     /// | option | meaning | default |
     /// |---|---|---|
-    /// | `mode` | the [protocol](Protocol): `native`, `plain` or `getset` | `native` |
+    /// | `mode` | the [protocol](Protocol): `native`, `plain`, `getset` or `redisson` | `native` |
+    /// | `recipe` | with `mode=redisson`: the [lock of Redisson](Recipe), `lock`, `fenced` or `rwlock` | `lock` |
     /// | `prefix` | the prefix of native keys and channels | `cotter` |
     /// | `retain` | how long the server remembers a name after its last release | `1m` |
     /// | `retry` | the pause between two attempts of a waiter in `plain` and `getset`; up to ten times shorter in the first second | `50ms`, `10ms` |
@@ -169,7 +176,8 @@ impl Store {
     fn new(server: socket::Server, options: Options) -> Self {
         let (in_flight, waiters, issued) = (InFlight::default(), Arc::default(), Issued::default());
         let voting = voting::Voting::of(&options);
-        Self(Arc::new(Shared { server, options, in_flight, waiters, issued, voting }))
+        let uuid = redisson::Uuid::random();
+        Self(Arc::new(Shared { server, options, in_flight, waiters, issued, uuid, voting }))
     }
 }
 
@@ -196,6 +204,7 @@ impl Connect for Store {
             Protocol::Native => Arc::new(backend::Native::new(link, shared)),
             Protocol::Plain => Arc::new(Older::<Plain>::new(link, shared)),
             Protocol::GetSet => Arc::new(Older::<GetSet>::new(link, shared)),
+            Protocol::Redisson => Arc::new(redisson::Redisson::new(link, shared)),
         };
         Ok(match options.replicas {
             0 => backend,

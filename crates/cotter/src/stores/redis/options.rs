@@ -2,6 +2,7 @@
 
 use super::address::{Address, database};
 use super::aliases::meaning;
+use super::redisson::Recipe;
 use super::socket::Server;
 use crate::Result;
 use crate::error::config;
@@ -32,6 +33,14 @@ pub enum Protocol {
     ///
     /// Each client logs them once, as a `tracing` warning.
     GetSet,
+    /// That of Redisson, a library for Java (`mode=redisson`): the same keys, fields, channels and messages as its
+    /// [`RLock`, `RFencedLock` or `RReadWriteLock`](Recipe), so that Java services and cotter exclude and wake each other. The name of
+    /// the lock is the key, unchanged.
+    ///
+    /// There is no queue: everybody who waits is told of a release, and the first to ask gets the lock. Tokens come from the
+    /// counter of the `RFencedLock`, `redisson_lock_token:{name}`. They order the grants of cotter and of an `RFencedLock`; the
+    /// other locks of Redisson draw none.
+    Redisson,
 }
 
 /// The options of a store.
@@ -46,6 +55,8 @@ pub(super) struct Options {
     pub(super) timeout: Duration,
     pub(super) client_name: String,
     pub(super) request_id: Option<String>,
+    /// Which of Redisson's locks a name is.
+    pub(super) recipe: Recipe,
     /// The number of replicas that must acknowledge each write.
     pub(super) replicas: u32,
     /// Sentinels say which server it is.
@@ -66,6 +77,7 @@ impl Options {
             timeout: Duration::from_secs(2),
             client_name: "cotter".into(),
             request_id: None,
+            recipe: Recipe::default(),
             replicas: 0,
             has_sentinels: false,
             votes: None,
@@ -80,6 +92,7 @@ pub(super) fn parse(url: &str) -> Result<(Server, Options)> {
     let mut address = Address::parse(scheme, rest)?;
     let mut certificates = Certificates::default();
     let mut options = Options::new(String::new());
+    let mut recipe = None;
     for pair in pairs(&query) {
         let (key, value) = pair?;
         match key {
@@ -89,12 +102,17 @@ pub(super) fn parse(url: &str) -> Result<(Server, Options)> {
                 of_sentinels(&mut address, key, value)?;
             }
             "db" => address.db = database(&value)?,
+            "recipe" => recipe = Some(Recipe::parse(&value)?),
             _ => options.set(key, value, scheme)?,
         }
     }
     if options.request_id.is_some() && options.protocol != Protocol::Plain {
         return Err(config("request_id= needs mode=plain"));
     }
+    if recipe.is_some() && options.protocol != Protocol::Redisson {
+        return Err(config("recipe= needs mode=redisson"));
+    }
+    options.recipe = recipe.unwrap_or_default();
     if !address.tls && !certificates.is_empty() {
         return Err(config("ca=, cert= and key= need a URL that begins with rediss: (or rediss+sentinel:)"));
     }
@@ -131,7 +149,7 @@ impl Options {
 }
 
 const NAMES: &str = "mode, prefix, retain, retry, connect_timeout, timeout, ca, cert, key, client_name, \
-    request_id, replicas, password_file, db";
+    request_id, recipe, replicas, password_file, db";
 
 /// The credentials of the sentinels, which are not those of the servers.
 fn of_sentinels(address: &mut Address, key: &str, value: String) -> Result<()> {
@@ -153,7 +171,8 @@ fn protocol(value: &str) -> Result<Protocol> {
         "native" => Ok(Protocol::Native),
         "plain" => Ok(Protocol::Plain),
         "getset" => Ok(Protocol::GetSet),
-        _ => Err(config(format!("unknown mode={value}; the modes are native, plain and getset"))),
+        "redisson" => Ok(Protocol::Redisson),
+        _ => Err(config(format!("unknown mode={value}; the modes are native, plain, getset and redisson"))),
     }
 }
 

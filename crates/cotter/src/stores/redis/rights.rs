@@ -44,18 +44,18 @@ pub(super) async fn check(link: &Link, prefix: &str) -> Result<Vec<Finding>> {
     if findings.is_empty() {
         findings.push(Finding::ok(SUBJECT, "scripts can look for subscribers, and locks can be listed"));
     }
-    findings.push(messages(link, prefix).await);
+    findings.push(messages(link, &channel).await);
     Ok(findings)
 }
 
-fn channel(prefix: &str) -> String {
+pub(super) fn channel(prefix: &str) -> String {
     format!("{prefix}:wake:doctor")
 }
 
 /// Whether what is published arrives at a subscription: the store sends a message to itself.
-pub(super) async fn messages(link: &Link, prefix: &str) -> Finding {
-    let (subject, channel) = ("subscriptions", channel(prefix));
-    let subscription = match link.subscribe(&channel).await {
+pub(super) async fn messages(link: &Link, channel: &str) -> Finding {
+    let subject = "subscriptions";
+    let subscription = match link.subscribe(channel).await {
         Ok(subscription) => subscription,
         Err(e) => {
             let why = format!("cannot subscribe, so waiters poll and have no place in the queue: {e}");
@@ -64,7 +64,7 @@ pub(super) async fn messages(link: &Link, prefix: &str) -> Finding {
     };
     // Another doctor may use the channel at the same time.
     let message = ClaimId::random().to_string();
-    if let Err(e) = link.query(redis::cmd("PUBLISH").arg(&channel).arg(&message)).await {
+    if let Err(e) = link.query(redis::cmd("PUBLISH").arg(channel).arg(&message)).await {
         return Finding::limits(subject, format!("cannot publish, so waiters are not woken: {e}"));
     }
     let arrived = tokio::select! {

@@ -83,6 +83,14 @@ scripts! {
     PLAIN_RELEASE: "plain_release", Memory::NotNeeded;
     GETSET_EXTEND: "getset_extend", Memory::NotNeeded;
     GETSET_RELEASE: "getset_release", Memory::NotNeeded;
+    REDISSON_ACQUIRE: "../redisson/lua/acquire", Memory::Needed;
+    REDISSON_EXTEND: "../redisson/lua/extend", Memory::NotNeeded;
+    REDISSON_RELEASE: "../redisson/lua/release", Memory::NotNeeded;
+    REDISSON_SHARE: "../redisson/lua/share", Memory::Needed;
+    REDISSON_LEAVE: "../redisson/lua/leave", Memory::NotNeeded;
+    REDISSON_SETTLE: "../redisson/lua/settle", Memory::NotNeeded;
+    REDISSON_LOOK: "../redisson/lua/look", Memory::Unused;
+    REDISSON_EVICT: "../redisson/lua/evict", Memory::NotNeeded;
 }
 
 macro_rules! parts {
@@ -98,6 +106,7 @@ const PARTS: &[(&str, &str)] = parts! {
     "sharers" "shares" "compose" "sweep" "mend" "new_share" "keep_shares"
     "lone_reader" "unfold" "share_out" "give_back" "extend_share" "evict_sharers" "adopt_share"
     "voting" "reserve_vote" "plain_count" "acquire" "share" "release"
+    "../redisson/lua/draw"
 };
 
 impl Script {

@@ -1,7 +1,7 @@
 //! Setting the options of a store in code.
 
 use super::options::{Options, Protocol};
-use super::{Shared, Store};
+use super::{Recipe, Shared, Store};
 use crate::Result;
 use crate::stores::shared::net::{clamp, word};
 use std::time::Duration;
@@ -17,6 +17,12 @@ impl Store {
     #[must_use]
     pub fn with_protocol(self, protocol: Protocol) -> Self {
         self.with(|options| options.protocol = protocol)
+    }
+
+    /// Sets which of Redisson's locks a name is, with [`Protocol::Redisson`]; `recipe` in a URL.
+    #[must_use]
+    pub fn with_recipe(self, recipe: Recipe) -> Self {
+        self.with(|options| options.recipe = recipe)
     }
 
     /// Sets the prefix of native keys and channels; `prefix` in a URL. Only clients with the same prefix see each other's

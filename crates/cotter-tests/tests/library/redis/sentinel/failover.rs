@@ -63,7 +63,7 @@ async fn everybody_goes_on_with_the_new_master() {
 async fn a_lock_can_be_had_again_in_every_mode() {
     let mut watched = Watched::start();
     let mut clients = Vec::new();
-    for mode in ["", "mode=plain", "mode=getset"] {
+    for mode in ["", "mode=plain", "mode=getset", "mode=redisson"] {
         let client = watched.connect_for(SHORT, mode).await;
         client.mutex(format!("before:{mode}")).lock().await.unwrap().finish().await.unwrap();
         clients.push((mode, client));

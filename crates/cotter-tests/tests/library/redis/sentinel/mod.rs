@@ -29,7 +29,7 @@ const TTL: Duration = Duration::from_secs(6);
 
 /// What a URL with sentinels, and `replicas=`, need beside the rule of their mode.
 fn allow(server: &Redis) {
-    for mode in ["native", "plain", "getset"] {
+    for mode in ["native", "plain", "getset", "redisson"] {
         assert_eq!(server.command(&["ACL", "SETUSER", acl_rule(mode)[2], "+role", "+wait"]), "OK");
     }
 }

@@ -181,6 +181,6 @@ pub(super) fn grant(claim: &Claim, (number, turns): (u64, u16), as_of: Moment, t
 const MAX_MILLIS: u128 = 100 * 366 * 86_400 * 1000;
 
 /// A duration in milliseconds, rounded up; never 0.
-pub(super) fn millis(d: Duration) -> u64 {
+pub(in crate::stores::redis) fn millis(d: Duration) -> u64 {
     d.as_nanos().div_ceil(1_000_000).clamp(1, MAX_MILLIS) as u64
 }

@@ -21,20 +21,20 @@ pub(in crate::stores::redis) struct Issued {
     last: AtomicU64,
     /// Sharded by bits of the claim id, so that threads seldom contend.
     claims: [Mutex<ByClaim<Holding>>; 16],
-    pub(super) rests: Rests,
+    pub(in crate::stores::redis) rests: Rests,
     /// The requests of claims whose value may be another claim's too.
     pub(super) flights: Flights<Tried>,
 }
 
 /// A claim that holds a lock, or may hold one.
 #[derive(Debug, Clone)]
-pub(super) struct Holding {
+pub(in crate::stores::redis) struct Holding {
     /// In `getset`: the last expiry that is known to have been written, and those sent since.
-    pub(super) values: Vec<String>,
+    pub(in crate::stores::redis) values: Vec<String>,
     /// The first token and the number of turns; `None` if it is not known whether the claim was granted.
-    pub(super) block: Option<(u64, u16)>,
+    pub(in crate::stores::redis) block: Option<(u64, u16)>,
     /// The time by which the lease has ended.
-    pub(super) until: Moment,
+    pub(in crate::stores::redis) until: Moment,
 }
 
 impl Issued {
@@ -52,11 +52,11 @@ impl Issued {
         }
     }
 
-    pub(super) fn get(&self, id: ClaimId) -> Option<Holding> {
+    pub(in crate::stores::redis) fn get(&self, id: ClaimId) -> Option<Holding> {
         self.claims(id).get(&id).cloned()
     }
 
-    pub(super) fn set(&self, id: ClaimId, holding: Holding) {
+    pub(in crate::stores::redis) fn set(&self, id: ClaimId, holding: Holding) {
         self.claims(id).insert(id, holding);
     }
 
@@ -66,7 +66,7 @@ impl Issued {
         }
     }
 
-    pub(super) fn forget(&self, id: ClaimId) {
+    pub(in crate::stores::redis) fn forget(&self, id: ClaimId) {
         self.claims(id).remove(&id);
     }
 

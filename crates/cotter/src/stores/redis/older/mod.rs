@@ -17,7 +17,7 @@ mod issued;
 mod member;
 mod plain;
 
-pub(super) use backend::Older;
+pub(super) use backend::{Older, millis};
 pub(super) use getset::{GetSet, warn as warn_of_getset};
-pub(super) use issued::Issued;
+pub(super) use issued::{Holding, Issued};
 pub(super) use plain::Plain;

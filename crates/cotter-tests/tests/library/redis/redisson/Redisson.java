@@ -1,0 +1,68 @@
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.redisson.api.RFencedLock;
+import org.redisson.api.RLock;
+import org.redisson.api.RedissonClient;
+import org.redisson.config.Config;
+
+/**
+ * Redisson's locks, line by line: KIND HOW NAME is answered with "held", "busy", "free" or "lost", or with what was asked for. The
+ * argument is the address of a server. A lock of the kind "brief" has a lease of a second, and all others have one of an hour; the
+ * watchdog extends both.
+ */
+public class Redisson {
+    private static final Map<Long, RedissonClient> CLIENTS = new HashMap<>();
+
+    public static void main(String[] args) throws Exception {
+        BufferedReader orders = new BufferedReader(new InputStreamReader(System.in));
+        for (String line; (line = orders.readLine()) != null; ) {
+            String[] order = line.split(" ", 3);
+            long lease = order[0].equals("brief") ? 1_000L : 3_600_000L;
+            RedissonClient client = CLIENTS.computeIfAbsent(lease, ms -> client(args[0], ms));
+            System.out.println(answer(lock(client, order[0], order[2]), order[1]));
+        }
+        CLIENTS.values().forEach(RedissonClient::shutdown);
+    }
+
+    private static RedissonClient client(String address, long lease) {
+        Config config = new Config().setLockWatchdogTimeout(lease);
+        config.useSingleServer().setAddress(address);
+        return org.redisson.Redisson.create(config);
+    }
+
+    private static RLock lock(RedissonClient client, String kind, String name) {
+        return switch (kind) {
+            case "fenced" -> client.getFencedLock(name);
+            case "fair" -> client.getFairLock(name);
+            case "spin" -> client.getSpinLock(name);
+            case "write" -> client.getReadWriteLock(name).writeLock();
+            case "read" -> client.getReadWriteLock(name).readLock();
+            default -> client.getLock(name);
+        };
+    }
+
+    private static String answer(RLock lock, String how) throws InterruptedException {
+        switch (how) {
+            case "try":
+                return lock.tryLock() ? "held" : "busy";
+            case "wait":
+                return lock.tryLock(1, TimeUnit.HOURS) ? "held" : "busy";
+            case "draw":
+                return ((RFencedLock) lock).lockAndGetToken().toString();
+            case "count":
+                return Integer.toString(lock.getHoldCount());
+            case "force":
+                return lock.forceUnlock() ? "free" : "nothing";
+            default:
+                try {
+                    lock.unlock();
+                    return "free";
+                } catch (IllegalMonitorStateException e) {
+                    return "lost";
+                }
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Redisson itself, in a process of its own: whoever holds keeps the other out, and whoever releases wakes it, in both directions.
+
+use crate::peer::{Peer, exclude_each_other, take};
+use crate::redis::setup::{USED, backend, claim, client};
+use cotter::backend::{Backend, Claim, Mode, Until};
+use cotter::{Client, Lease, LossCause};
+use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::servers::Redis;
+use cotter_testkit::timing::{FAR, Stopwatch, happens};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+const MODE: &str = "mode=redisson";
+const FENCED: &str = "mode=redisson&recipe=fenced";
+const READ_WRITE: &str = "mode=redisson&recipe=rwlock";
+/// Nobody is woken by the end of such a lease.
+const LONG: Duration = Duration::from_secs(3600);
+/// A message takes less than this, and the next poll more.
+const BY_MESSAGE: Duration = Duration::from_secs(2);
+
+fn redisson(server: &Redis) -> Peer {
+    let home = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut command = Command::new("java");
+    command.args(["-Xshare:auto", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp"]);
+    command.arg(home.join("../../target/servers/java/*"));
+    command.arg(home.join("tests/library/redis/redisson/Redisson.java"));
+    Peer::start(command.arg(format!("redis://127.0.0.1:{}", server.port())).stderr(Stdio::null()))
+}
+
+fn of_mode(name: &str, mode: Mode) -> Claim {
+    let mut claim = claim(name, LONG);
+    claim.mode = mode;
+    claim
+}
+
+/// No lease ends while anybody waits.
+async fn wake_each_other(ours: &Arc<dyn Backend>, theirs: &mut Peer, mode: Mode, kind: &str, name: &str) {
+    let (first, second) = (of_mode(name, mode), of_mode(name, mode));
+    assert!(take(ours, &first).await);
+    theirs.order(kind, "wait", name);
+    assert!(theirs.is_silent());
+    ours.release(&first, USED).await.unwrap();
+    assert_eq!(theirs.answer(), "held", "our release wakes {kind} {name}");
+    let waiting = tokio::spawn({
+        let (ours, second) = (ours.clone(), second.clone());
+        async move { ours.acquire(&second, Until::Forever).await.unwrap().granted().is_some() }
+    });
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let since = Stopwatch::of(Kind::IdleWaiter);
+    assert_eq!(theirs.ask(kind, "release", name), "free");
+    assert!(happens("their release wakes us", waiting).await.unwrap());
+    since.at_most(BY_MESSAGE, format!("{kind} {name} is released there"));
+    ours.release(&second, USED).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server and Redisson"]
+async fn redisson_and_cotter_exclude_and_wake_each_other() {
+    let server = Redis::start();
+    let mut theirs = redisson(&server);
+    let ours = backend(&server.url(MODE)).await;
+    for (kind, name) in [("lock", "orders"), ("lock", "{shop}:orders"), ("fenced", "orders}")] {
+        exclude_each_other(&ours, &mut theirs, Mode::Exclusive, kind, (name, name)).await;
+        wake_each_other(&ours, &mut theirs, Mode::Exclusive, kind, name).await;
+        assert_eq!(server.command(&["EXISTS", name]), "0", "{name}");
+    }
+}
+
+/// A thread of Redisson enters as often as it likes; a claim of cotter enters once.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server and Redisson"]
+async fn holds_of_redisson_are_counted_by_it_alone() {
+    let server = Redis::start();
+    let mut theirs = redisson(&server);
+    let ours = client(&server.url(MODE), LONG).await;
+    let is_busy = async || ours.mutex("orders").try_lock().await.unwrap().is_none();
+    for entered in ["1", "2"] {
+        assert_eq!(theirs.ask("lock", "try", "orders"), "held");
+        assert_eq!(theirs.ask("lock", "count", "orders"), entered);
+        assert!(is_busy().await);
+    }
+    let seen = ours.holder("orders").await.unwrap().expect("it is held");
+    assert!(seen.holders[0].label.ends_with("entered 2 times"), "{seen:?}");
+    for busy in [true, false] {
+        assert_eq!(theirs.ask("lock", "release", "orders"), "free");
+        demand(is_busy().await == busy, Kind::Overlap, format!("busy: not {busy}"));
+    }
+    let guard = ours.mutex("orders").lock().await.unwrap();
+    assert_eq!(theirs.ask("lock", "release", "orders"), "lost", "it is not theirs");
+    assert_eq!(theirs.ask("lock", "count", "orders"), "0");
+    guard.finish().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server and Redisson"]
+async fn the_watchdog_of_redisson_keeps_its_lock_until_it_dies() {
+    let server = Redis::start();
+    let mut theirs = redisson(&server);
+    let ours = backend(&server.url(MODE)).await;
+    assert_eq!(theirs.ask("brief", "try", "orders"), "held");
+    let waiting = tokio::spawn({
+        let ours = ours.clone();
+        async move { ours.acquire(&claim("orders", LONG), Until::Forever).await.unwrap().granted() }
+    });
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    demand(!waiting.is_finished(), Kind::Overlap, "the watchdog extends a lease of a second");
+    // Nobody publishes anything: the rest of the lease is slept through.
+    let since = Stopwatch::of(Kind::IdleWaiter);
+    drop(theirs);
+    assert!(happens("its lease ends", waiting).await.unwrap().is_some());
+    since.at_most(Duration::from_secs(1) + BY_MESSAGE, "Redisson is killed, and its lease of a second ends");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server and Redisson"]
+async fn a_lock_that_redisson_forces_open_is_reported_as_lost() {
+    let server = Redis::start();
+    let mut theirs = redisson(&server);
+    let lease = Lease::renewed(Duration::from_millis(1500));
+    let ours = Client::builder().url(server.url(MODE)).lease(lease).connect().await.unwrap();
+    let guard = ours.mutex("orders").lock().await.unwrap();
+    assert_eq!(theirs.ask("lock", "force", "orders"), "free");
+    assert_eq!(theirs.ask("lock", "try", "orders"), "held");
+    let lost = happens("it is told", guard.lost()).await;
+    assert_eq!(lost.cause, LossCause::Gone);
+    drop(guard);
+    ours.close(FAR).await.unwrap();
+    // Neither its renewals nor its release have touched the next holder.
+    assert_eq!(theirs.ask("lock", "count", "orders"), "1");
+    assert_eq!(theirs.ask("lock", "release", "orders"), "free");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server and Redisson"]
+async fn what_a_dead_cotter_held_goes_to_redisson_when_its_lease_ends() {
+    let server = Redis::start();
+    let mut theirs = redisson(&server);
+    let ours = backend(&server.url(MODE)).await;
+    assert!(take(&ours, &claim("orders", Duration::from_secs(3))).await);
+    ours.close().await;
+    assert_eq!(theirs.ask("lock", "try", "orders"), "busy");
+    assert_eq!(theirs.ask("lock", "wait", "orders"), "held");
+}
+
+/// The counter is that of `RFencedLock`: whoever draws a token there, it is larger than all before.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server and Redisson"]
+async fn tokens_of_redisson_and_cotter_rise_together() {
+    let server = Redis::start();
+    let mut theirs = redisson(&server);
+    let ours = client(&server.url(FENCED), LONG).await;
+    for first in ["draws-first", "orders"] {
+        let mut tokens = Vec::new();
+        for round in 0..4 {
+            if round > 0 || first == "draws-first" {
+                tokens.push(theirs.ask("fenced", "draw", first).parse::<u64>().unwrap());
+                assert_eq!(theirs.ask("fenced", "release", first), "free");
+            }
+            let guard = ours.mutex(first).lock().await.unwrap();
+            tokens.push(guard.token().get());
+            guard.finish().await.unwrap();
+        }
+        demand(tokens.is_sorted_by(|a, b| a < b), Kind::TokenOrder, format!("{first}: {tokens:?}"));
+        let counter = format!("redisson_lock_token:{{{first}}}");
+        assert_eq!(server.command(&["PTTL", &counter]), "-1", "{first}: it would begin anew");
+    }
+}
+
+/// What the page says of them: two keep each other out, and one does not, in Java either.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server and Redisson"]
+async fn other_locks_of_redisson_on_the_same_name_do_what_the_page_says() {
+    let server = Redis::start();
+    let mut theirs = redisson(&server);
+    let ours = backend(&server.url(MODE)).await;
+    for (kind, excludes) in [("fair", "busy"), ("spin", "busy"), ("write", "held")] {
+        let held = claim(kind, LONG);
+        assert!(take(&ours, &held).await);
+        assert_eq!(theirs.ask(kind, "try", kind), excludes, "{kind}");
+        ours.release(&held, USED).await.unwrap();
+    }
+    for kind in ["fair", "spin"] {
+        assert_eq!(theirs.ask(kind, "try", kind), "held");
+        demand(!take(&ours, &claim(kind, LONG)).await, Kind::Overlap, format!("{kind} is held there"));
+        assert_eq!(theirs.ask(kind, "release", kind), "free");
+        assert!(take(&ours, &claim(kind, LONG)).await, "{kind} was given back");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server and Redisson"]
+async fn read_write_locks_of_redisson_and_cotter_exclude_and_wake_each_other() {
+    let server = Redis::start();
+    let mut theirs = redisson(&server);
+    let ours = backend(&server.url(READ_WRITE)).await;
+    for (mode, kind, name) in [
+        (Mode::Exclusive, "write", "orders"),
+        (Mode::Exclusive, "read", "{shop}:orders"),
+        (Mode::Shared, "write", "orders"),
+    ] {
+        exclude_each_other(&ours, &mut theirs, mode, kind, (name, name)).await;
+        wake_each_other(&ours, &mut theirs, mode, kind, name).await;
+        assert_eq!(server.command(&["KEYS", &format!("*{name}*rwlock_timeout*")]), "", "{mode:?} {kind}");
+    }
+}
+
+/// Whoever of them leaves last lets the writer in, and nobody's lease ends with that of another.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server and Redisson"]
+async fn readers_of_redisson_and_cotter_share_a_lock_until_the_last_one_leaves() {
+    let server = Redis::start();
+    let (mut theirs, mut writer) = (redisson(&server), redisson(&server));
+    let ours = backend(&server.url(READ_WRITE)).await;
+    for last in ["theirs", "ours"] {
+        let reading = of_mode("orders", Mode::Shared);
+        assert!(take(&ours, &reading).await);
+        for entered in ["1", "2"] {
+            assert_eq!(theirs.ask("read", "try", "orders"), "held", "{last}");
+            assert_eq!(theirs.ask("read", "count", "orders"), entered);
+        }
+        writer.order("write", "wait", "orders");
+        assert!(writer.is_silent());
+        for who in if last == "ours" { ["theirs", "theirs", "ours"] } else { ["ours", "theirs", "theirs"] } {
+            assert!(writer.is_silent(), "violation[shared-with-exclusive]: {who} reads");
+            let left: u64 = server.command(&["PTTL", "orders"]).parse().unwrap();
+            assert!(left > 3_000_000, "the lock lives as long as the lease of {who}, not {left} ms");
+            match who {
+                "ours" => _ = ours.release(&reading, USED).await.unwrap(),
+                _ => assert_eq!(theirs.ask("read", "release", "orders"), "free"),
+            }
+        }
+        assert_eq!(writer.answer(), "held", "{last} is the last one, and wakes the writer");
+        demand(!take(&ours, &of_mode("orders", Mode::Shared)).await, Kind::SharedWithExclusive, "it writes");
+        assert_eq!(writer.ask("write", "release", "orders"), "free");
+    }
+}

@@ -1,0 +1,99 @@
+//! Acquire requests.
+
+use super::backend::Redisson;
+use super::names;
+use super::recipe::Recipe;
+use crate::backend::{Claim, Grant, Mode};
+use crate::stores::redis::errors::{Sent, explain, unexpected};
+use crate::stores::redis::older::{Holding, millis};
+use crate::stores::redis::script;
+use crate::stores::redis::state::{text, turns};
+use crate::{Error, Moment, Result};
+use std::time::Duration;
+
+/// The result of an attempt to acquire a lock.
+#[derive(Debug)]
+pub(super) enum Tried {
+    Granted(Grant),
+    /// Held by others, for this long unless they extend or release it; `None` if the lock has no expiry.
+    Taken(Option<Duration>),
+}
+
+impl Tried {
+    pub(super) fn granted(self) -> Option<Grant> {
+        match self {
+            Self::Granted(grant) => Some(grant),
+            Self::Taken(_) => None,
+        }
+    }
+}
+
+impl Redisson {
+    /// Tries once to acquire the lock.
+    pub(super) async fn try_once(&self, claim: &Claim) -> Result<Tried> {
+        let live = self.link.live().await?;
+        let (owner, tokens) = (self.owner(claim), names::tokens(&claim.name));
+        let (ttl, turns) = (millis(claim.ttl).to_string(), turns(claim.turns.max(1)));
+        let kept = self.tokens_are_kept(claim);
+        let mode = self.recipe().mode();
+        let args: [&[u8]; 5] = [owner.as_bytes(), ttl.as_bytes(), kept.as_bytes(), &turns, mode.as_bytes()];
+        let lease = names::lease(&claim.name, &owner, 1);
+        let keys = [&*claim.name, &*tokens, &*lease];
+        let (script, keys, args) = match claim.mode {
+            Mode::Exclusive => (&script::REDISSON_ACQUIRE, &keys[..2], &args[..]),
+            _ => (&script::REDISSON_SHARE, &keys[..], &args[..3]),
+        };
+        let sent = self.link.now();
+        let request = self.shared.in_flight.send(claim.id, live.number, self.link.arrives_by(sent));
+        let answer = script.run(&live, keys, args).await;
+        let answer = answer.map_err(|e| explain(e, Sent::Yes).with_name(&claim.name)).and_then(text);
+        if !answer.as_ref().is_err_and(Error::outcome_unknown) {
+            request.answered();
+        }
+        let answer = answer?;
+        self.tried(claim, &answer, sent).ok_or_else(|| unexpected(&answer))
+    }
+
+    fn tried(&self, claim: &Claim, answer: &str, sent: Moment) -> Option<Tried> {
+        let rest = answer.get(1..)?;
+        match answer.as_bytes().first()? {
+            b'g' => {
+                let block = (rest.get(..16)?.parse().ok()?, rest.get(16..)?.parse().ok()?);
+                Some(Tried::Granted(self.issue(claim, block, sent, claim.ttl)))
+            }
+            b'o' => {
+                // If the answer that named the block did not arrive, a token that was drawn anew stands for it.
+                let block = match self.shared.issued.get(claim.id).and_then(|holding| holding.block) {
+                    Some(block) => block,
+                    None => (rest.get(..16)?.parse().ok()?, 1),
+                };
+                let left = millis_left(rest.get(16..)?)?.unwrap_or(claim.ttl);
+                Some(Tried::Granted(self.issue(claim, block, sent, left)))
+            }
+            b'b' => Some(Tried::Taken(millis_left(rest)?)),
+            _ => None,
+        }
+    }
+
+    /// For how long the counter of tokens stays, in milliseconds; empty if it stays for good.
+    fn tokens_are_kept(&self, claim: &Claim) -> String {
+        match self.recipe() {
+            Recipe::Fenced => String::new(),
+            Recipe::Lock | Recipe::RwLock => millis(claim.ttl + self.shared.options.retain).to_string(),
+        }
+    }
+
+    /// The grant of a block of tokens, which is kept for a repetition of the request.
+    fn issue(&self, claim: &Claim, block: (u64, u16), as_of: Moment, ttl: Duration) -> Grant {
+        let holding = Holding { values: Vec::new(), block: Some(block), until: as_of + ttl };
+        self.shared.issued.set(claim.id, holding);
+        let (number, turns) = block;
+        Grant { turns, ttl: Some(ttl), ..Grant::new(claim.clone(), number, as_of) }
+    }
+}
+
+/// A time to live; `None` within for a key that never expires.
+pub(super) fn millis_left(text: &str) -> Option<Option<Duration>> {
+    let left: i64 = text.parse().ok()?;
+    Some(u64::try_from(left).ok().map(Duration::from_millis))
+}

@@ -1,0 +1,18 @@
+-- Evicts whoever holds a lock of Redisson: frees the lock at once, or lets the lease run out under nobody.
+--
+-- KEYS  1 the lock   2 the counter of its tokens
+-- ARGV  1 channel   2 message   3 what stands for an evicted holder   4 'now' to free the lock at once, or ''
+-- Returns what `look` had returned before; an empty list if the lock is free; 'e' if it has no expiry
+local fields = redis.call('HGETALL', KEYS[1])
+if #fields == 0 then return {} end
+local left, mode = redis.call('PTTL', KEYS[1]), redis.call('HGET', KEYS[1], 'mode')
+if ARGV[4] ~= 'now' and left < 0 then return 'e' end
+redis.call('DEL', KEYS[1])
+if ARGV[4] == 'now' then
+  redis.call('PUBLISH', ARGV[1], ARGV[2])
+else
+  redis.call('HSET', KEYS[1], ARGV[3], 1)
+  if mode then redis.call('HSET', KEYS[1], 'mode', 'write') end
+  redis.call('PEXPIRE', KEYS[1], left)
+end
+return {left, redis.call('GET', KEYS[2]) or '', fields}
