@@ -70,6 +70,11 @@ fn is_cross_slot(e: &RedisError) -> bool {
     e.code() == Some("CROSSSLOT")
 }
 
+/// Whether a node of a cluster is giving away the slot of these keys, or has not got all of them yet. It has done nothing.
+pub(super) fn is_moving(e: &RedisError) -> bool {
+    matches!(e.code(), Some("TRYAGAIN" | "ASK"))
+}
+
 fn by_code(code: &str, e: &RedisError) -> Error {
     let said = e.detail().unwrap_or_default();
     // Servers before 7 wrap the error of a command inside a script into an ERR.
