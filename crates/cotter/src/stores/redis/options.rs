@@ -50,6 +50,8 @@ pub(super) struct Options {
     pub(super) replicas: u32,
     /// Sentinels say which server it is.
     pub(super) has_sentinels: bool,
+    /// It is a cluster.
+    pub(super) is_cluster: bool,
     /// The longest lease of the quorum that this server is a member of.
     pub(super) votes: Option<Duration>,
 }
@@ -68,6 +70,7 @@ impl Options {
             request_id: None,
             replicas: 0,
             has_sentinels: false,
+            is_cluster: false,
             votes: None,
         }
     }
@@ -88,6 +91,9 @@ pub(super) fn parse(url: &str) -> Result<(Server, Options)> {
             "sentinel_user" | "sentinel_password" | "sentinel_password_file" => {
                 of_sentinels(&mut address, key, value)?;
             }
+            "db" if !address.seeds.is_empty() => {
+                return Err(config("db= is not for a cluster, which has no databases but 0"));
+            }
             "db" => address.db = database(&value)?,
             _ => options.set(key, value, scheme)?,
         }
@@ -96,11 +102,14 @@ pub(super) fn parse(url: &str) -> Result<(Server, Options)> {
         return Err(config("request_id= needs mode=plain"));
     }
     if !address.tls && !certificates.is_empty() {
-        return Err(config("ca=, cert= and key= need a URL that begins with rediss: (or rediss+sentinel:)"));
+        return Err(config(
+            "ca=, cert= and key= need a URL that begins with rediss: (or rediss+sentinel:, rediss+cluster:)",
+        ));
     }
     address.check_login()?;
     options.instance = address.instance();
     options.has_sentinels = address.service.is_some();
+    options.is_cluster = !address.seeds.is_empty();
     Ok((address.server(&certificates)?, options))
 }
 
