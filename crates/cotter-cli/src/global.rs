@@ -42,6 +42,7 @@ fn stores() -> String {
         "rediss://HOST",
         "unix:///SOCKET",
         "redis+sentinel://HOST,HOST,HOST/SERVICE",
+        "redis+cluster://HOST,HOST,HOST",
     ];
     urls.push("redlock://HOST,HOST,HOST");
     urls.extend(cfg!(feature = "postgres").then_some("postgres://HOST/DATABASE"));

@@ -25,7 +25,7 @@ pub async fn backend(url: &str) -> Arc<dyn Backend> {
 /// # Panics
 /// When this kind of store is not compiled in.
 fn store(url: &str) -> Box<dyn Connect> {
-    match url.split(':').next() {
+    match url.split([':', '+']).next() {
         #[cfg(feature = "etcd")]
         Some("etcd") => Box::new(cotter::etcd::Store::from_url(url).unwrap()),
         #[cfg(feature = "zookeeper")]

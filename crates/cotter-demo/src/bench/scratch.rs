@@ -91,9 +91,8 @@ fn subfolder(instance: &str) -> Result<TempDir, Failure> {
 
 /// The URL with a short `retain`, so that free names are forgotten.
 fn with_short_retain(url: &str) -> String {
-    let redis = ["redis:", "rediss:", "redis+sentinel:", "rediss+sentinel:", "unix:"]
-        .iter()
-        .any(|scheme| url.starts_with(scheme));
+    let redis =
+        ["redis:", "rediss:", "redis+", "rediss+", "unix:"].iter().any(|scheme| url.starts_with(scheme));
     if !redis || url.contains("retain=") || url.contains("mode=") {
         return url.to_owned();
     }

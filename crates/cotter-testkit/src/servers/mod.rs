@@ -6,6 +6,7 @@
 //! | `etcd`, `grpc_proxy` | an etcd cluster: its members are stopped, killed, restarted; etcd's proxy before it |
 //! | `standstill` | a proxy before a member of it that stands still, and answers pings |
 //! | `zookeeper`, `znodes` | the same of ZooKeeper; its nodes |
+//! | `redis_cluster` | a cluster of Redis servers |
 //! | `sentinel`, `nutcracker` | the sentinels of a Redis master; a proxy without most commands before it |
 //! | `postgres`, `pooler` | a PostgreSQL server; a pooler before it |
 //! | `standby`, `pgpool` | a copy of it that follows; a pooler that spreads reads over the two |
@@ -45,6 +46,7 @@ mod postgres;
 mod process;
 mod proxy;
 mod redis;
+mod redis_cluster;
 mod sentinel;
 mod skew;
 mod splitter;
@@ -69,6 +71,7 @@ pub use pooler::Pooler;
 pub use postgres::{Postgres, PostgresBuilder};
 pub use proxy::{Loss, Proxy};
 pub use redis::{Redis, RedisBuilder, redlock_url};
+pub use redis_cluster::RedisCluster;
 pub use sentinel::{Sentinels, SentinelsBuilder};
 pub use skew::forking_library;
 pub use splitter::Splitter;

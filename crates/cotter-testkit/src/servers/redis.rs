@@ -26,6 +26,8 @@ pub struct Redis {
     child: Option<Child>,
     builder: RedisBuilder,
     port: u16,
+    /// The port on which a node of a cluster hears of the others.
+    bus: u16,
     dir: TempDir,
     /// Loaded into it before all other libraries.
     preload: Option<PathBuf>,
@@ -74,13 +76,14 @@ impl RedisBuilder {
         self.args.extend(acl::settings(&self.removed));
         let dir = tempfile::tempdir().expect("a temporary folder");
         let preload = self.skewed.then(|| skew::build(dir.path()).expect("a clock shim"));
-        let mut server = Redis { child: None, builder: self, port: free_port(), dir, preload };
+        let mut server =
+            Redis { child: None, builder: self, port: free_port(), bus: free_port(), dir, preload };
         for _ in 0..TRIES {
             match server.spawn() {
                 Err(e) => panic!("{BINARY} does not start ({e}); scripts/servers installs it"),
                 Ok(true) => return server,
                 // Somebody else was given the same port in the meantime.
-                Ok(false) => server.port = free_port(),
+                Ok(false) => (server.port, server.bus) = (free_port(), free_port()),
             }
         }
         panic!("the server ended {TRIES} times before it listened");
@@ -127,7 +130,7 @@ impl Redis {
             .stdout(log.try_clone()?)
             .stderr(log);
         if self.builder.clustered {
-            command.args(["--cluster-enabled", "yes", "--cluster-port", &free_port().to_string()]);
+            command.args(["--cluster-enabled", "yes", "--cluster-port", &self.bus.to_string()]);
         }
         if let Some(library) = &self.preload {
             command.env("LD_PRELOAD", library).env("SKEW_FILE", self.dir.path().join("skew"));

@@ -23,6 +23,7 @@
 //! | `quorum` | a quorum of real servers that fail |
 //! | `authority` | certificates |
 //! | `logins` | logging in to a database server |
+//! | `counting` | clients that count while servers change places |
 //! | `players` | clients that want one lock while servers change places |
 //! | `long_run` | programs that stand between clients and servers, in the long run only |
 //! | `kept` | names that stay locked after the release |
@@ -61,6 +62,8 @@ mod authority;
 mod clocks;
 mod closing;
 mod conformance;
+#[cfg(feature = "redis")]
+mod counting;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
 mod crowd;
 mod election;

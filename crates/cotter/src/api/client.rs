@@ -50,6 +50,7 @@ impl Client {
     /// | `flock:/PATH` | the lock that flock(1) takes on that path |
     /// | `redis://HOST/DB`, `rediss://`, `unix:///SOCKET` | a Redis or Valkey server (feature `redis`) |
     /// | `redis+sentinel://HOST,HOST,HOST/SERVICE`, `rediss+sentinel://` | the master that these sentinels name (feature `redis`) |
+    /// | `redis+cluster://HOST,HOST,HOST`, `rediss+cluster://` | the cluster that these nodes belong to (feature `redis`) |
     /// | `redlock://HOST,HOST,HOST`, `redlocks://` | a majority of independent Redis servers (feature `redis`) |
     /// | `etcd://HOST,HOST` | an etcd cluster (feature `etcd`) |
     /// | `zookeeper://HOST,HOST/PATH` | a ZooKeeper ensemble (feature `zookeeper`) |

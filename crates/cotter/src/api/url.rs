@@ -22,9 +22,8 @@ pub(crate) fn parse(url: &str) -> Result<Arc<dyn Connect>> {
         #[cfg(feature = "file")]
         "flock" => Ok(Arc::new(crate::stores::file::Flock::from_url(rest)?)),
         #[cfg(feature = "redis")]
-        "redis" | "rediss" | "redis+sentinel" | "rediss+sentinel" | "unix" => {
-            Ok(Arc::new(crate::stores::redis::Store::from_url(url)?))
-        }
+        "redis" | "rediss" | "redis+sentinel" | "rediss+sentinel" | "redis+cluster" | "rediss+cluster"
+        | "unix" => Ok(Arc::new(crate::stores::redis::Store::from_url(url)?)),
         #[cfg(feature = "etcd")]
         "etcd" => Ok(Arc::new(crate::stores::etcd::Store::from_url(url)?)),
         #[cfg(feature = "zookeeper")]
@@ -56,9 +55,8 @@ fn is_scheme(scheme: &str, rest: &str) -> bool {
 fn left_out(scheme: &str) -> Option<(&'static str, &'static str)> {
     Some(match scheme {
         "file" | "flock" => ("locks in files", "file"),
-        "redis" | "rediss" | "redis+sentinel" | "rediss+sentinel" | "unix" | "redlock" | "redlocks" => {
-            ("Redis", "redis")
-        }
+        "redis" | "rediss" | "redis+sentinel" | "rediss+sentinel" | "redis+cluster" | "rediss+cluster"
+        | "unix" | "redlock" | "redlocks" => ("Redis", "redis"),
         "etcd" => ("etcd", "etcd"),
         "zookeeper" => ("ZooKeeper", "zookeeper"),
         "mysql" | "mariadb" => ("MySQL and MariaDB", "mysql"),
@@ -72,7 +70,12 @@ fn left_out(scheme: &str) -> Option<(&'static str, &'static str)> {
 fn known() -> String {
     let mut known = vec!["memory:"];
     known.extend(cfg!(feature = "file").then_some(["file:///DIR", "flock:/PATH"]).into_iter().flatten());
-    let redis = ["redis://HOST", "redis+sentinel://HOST,HOST,HOST/SERVICE", "redlock://HOST,HOST,HOST"];
+    let redis = [
+        "redis://HOST",
+        "redis+sentinel://HOST,HOST,HOST/SERVICE",
+        "redis+cluster://HOST,HOST,HOST",
+        "redlock://HOST,HOST,HOST",
+    ];
     known.extend(cfg!(feature = "redis").then_some(redis).into_iter().flatten());
     known.extend(cfg!(feature = "etcd").then_some("etcd://HOST"));
     known.extend(cfg!(feature = "zookeeper").then_some("zookeeper://HOST"));

@@ -3,6 +3,7 @@
 mod answers;
 mod cluster;
 mod contention;
+mod declared;
 mod deployment;
 mod doctor;
 mod election;

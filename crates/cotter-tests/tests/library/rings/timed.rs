@@ -48,6 +48,8 @@ const TIMED: &[&str] = &[
     "stores/redis/rights.rs",
     // Asking sentinels, and listening to them.
     "stores/redis/sentinel/",
+    // Looking for the master of a name, and following it.
+    "stores/redis/cluster/",
     "stores/redis/wake.rs",
     "stores/redis/watched.rs",
     // The connection to an ensemble, and the session that goes on over several of them.

@@ -1,5 +1,6 @@
 //! The address of a server, from a URL.
 
+use super::cluster::Seeds;
 use super::sentinel::Sentinels;
 use super::socket::{Endpoint, Server};
 use crate::Result;
@@ -21,6 +22,8 @@ pub(super) struct Address {
     pub(super) db: i64,
     /// Instead of a host.
     pub(super) service: Option<Service>,
+    /// Nodes of a cluster, instead of a host.
+    pub(super) seeds: Vec<(String, u16)>,
 }
 
 /// A service, and the sentinels that know its master.
@@ -50,9 +53,16 @@ impl Address {
             let service = Some(Service::new(decode("service", name)?, hosts, scheme)?);
             return Ok(Self { service, db: database(path)?, ..login });
         }
+        if scheme.ends_with("+cluster") {
+            if database(path)? != 0 {
+                return Err(config("a cluster has no databases but 0: leave the number out of the URL"));
+            }
+            return Ok(Self { seeds: hosts, ..login });
+        }
         if hosts.len() > 1 {
             return Err(config(
-                "the URL names more than one host; with sentinels, it begins with redis+sentinel:",
+                "the URL names more than one host; with sentinels, it begins with redis+sentinel:, with nodes of a cluster, with \
+                 redis+cluster:",
             ));
         }
         Ok(Self { host: hosts.pop(), db: database(path)?, ..login })
@@ -86,6 +96,10 @@ impl Address {
         };
         let endpoint = match (&self.host, &self.service) {
             (Some(host), _) => at(host),
+            (None, None) if !self.seeds.is_empty() => {
+                let seeds = self.seeds.iter().map(|(host, port)| HostPort::new(host, *port)).collect();
+                Endpoint::Cluster(Arc::new(Seeds::new(seeds, tls.clone())))
+            }
             (None, None) => Endpoint::Unix(self.path.clone()),
             (None, Some(Service { name, sentinels, user, password })) => {
                 let sentinel = |host| login(at(host), user.as_deref(), password.as_ref(), 0);
@@ -104,6 +118,12 @@ impl Address {
             let mut sentinels = sentinels.clone();
             sentinels.sort();
             return format!("{}/{name}{db}", readable(&sentinels));
+        }
+        if !self.seeds.is_empty() {
+            // The same cluster, in whatever order its nodes are named.
+            let mut seeds = self.seeds.clone();
+            seeds.sort();
+            return format!("the cluster of {}", readable(&seeds));
         }
         match host {
             Some((host, port)) if host.contains(':') => format!("[{host}]:{port}{db}"),

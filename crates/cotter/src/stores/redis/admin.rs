@@ -183,7 +183,7 @@ impl Native {
     /// Lists those who share a name, up to a limit, the longest-standing of them first.
     async fn list_holders(&self, record: &mut Record) -> Result<()> {
         let (live, keys) = (self.link.live().await?, self.keys.of(&record.name));
-        let answer = script::HOLDERS.run(&live, &[keys.lock()], &[LISTED_HOLDERS.as_bytes()]).await;
+        let answer = script::HOLDERS.run(&live, &keys.all(), &[LISTED_HOLDERS.as_bytes()]).await;
         let listed = match answer {
             Ok(answer) => Sharers::parse(answer)?,
             Err(e) => return Err(explain_with_key(&live, &keys, e).await.with_name(&record.name)),

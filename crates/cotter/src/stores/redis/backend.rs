@@ -2,7 +2,7 @@
 
 use super::batch::extend_all;
 use super::connection::Link;
-use super::errors::{Sent, explain, unexpected};
+use super::errors::{Sent, explain, is_moving, unexpected};
 use super::foreign::explain_with_key;
 use super::live::Live;
 use super::names::{Keys, LockKeys};
@@ -18,6 +18,7 @@ use crate::backend::{
 };
 use crate::{Error, Moment, Name, Result};
 use async_trait::async_trait;
+use redis::{RedisError, RedisResult, Value};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -94,7 +95,12 @@ impl Native {
         args.extend(rest.as_ref().map(<[u8; 14]>::as_slice));
         let keys = self.keys.of(&claim.name);
         let script = if self.shared.voting.is_some() { &script::RELEASE_VOTE } else { &script::RELEASE };
-        let answer = run_on(script, live, &keys, &args).await.map_err(|e| e.with_name(&claim.name))?;
+        let answer = match script.run(live, &keys.all(), &args).await {
+            // Boxed, or the future of every release would have room for it.
+            Err(e) if is_moving(&e) => Box::pin(release_alone(live, &keys, &args, e)).await,
+            answer => answered(live, &keys, answer).await,
+        };
+        let answer = answer.map_err(|e| e.with_name(&claim.name))?;
         match self.finish(live, &keys, &answer).await {
             "f" => Ok(Release::Freed),
             "n" => Ok(Release::NotHeld),
@@ -106,9 +112,23 @@ impl Native {
 
 /// Runs a script on all keys of a name and returns its text.
 pub(super) async fn run_on(script: &Script, live: &Live, keys: &LockKeys, args: &[&[u8]]) -> Result<String> {
-    match script.run(live, &keys.all(), args).await {
+    answered(live, keys, script.run(live, &keys.all(), args).await).await
+}
+
+async fn answered(live: &Live, keys: &LockKeys, answer: RedisResult<Value>) -> Result<String> {
+    match answer {
         Ok(answer) => text(answer),
         Err(e) => Err(explain_with_key(live, keys, e).await),
+    }
+}
+
+/// Releases a lock while a node of a cluster gives its slot away. Whether somebody waits is in other keys, some of which may have
+/// moved; but if nobody does, the lock itself says so, and its holder need not wait for the others. Otherwise returns `e`.
+async fn release_alone(live: &Live, keys: &LockKeys, args: &[&[u8]], e: RedisError) -> Result<String> {
+    let answer = script::RELEASE_ALONE.run(live, &[keys.lock()], args).await;
+    match answered(live, keys, answer).await? {
+        answer if answer == "?" => Err(explain(e, Sent::Yes)),
+        answer => Ok(answer),
     }
 }
 

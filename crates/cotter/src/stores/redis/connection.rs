@@ -39,6 +39,12 @@ pub(super) async fn open(server: &Server, options: &Options, host: &Host) -> Res
     Link::open(connector, host.clock()).await
 }
 
+/// The link to a node of a cluster, which connects with its first request. `asks`: for keys of slots that the node does not have yet.
+pub(super) fn link_later(server: &Server, options: &Options, host: &Host, asks: bool) -> Arc<Link> {
+    let connector = Connector::new(server, options);
+    Arc::new(Link::later(if asks { connector.asking() } else { connector }, host.clock()))
+}
+
 impl Link {
     /// Sends a command and waits for its answer. Also returns a time that is not later than its sending.
     pub(super) async fn query(&self, cmd: &Cmd) -> Result<(Value, Moment)> {

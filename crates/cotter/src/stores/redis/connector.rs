@@ -33,6 +33,8 @@ pub(super) struct Connector {
     pub(super) options: Arc<Options>,
     /// Whether its connections may listen to sentinels: the engine's are always driven.
     pub(super) listens: bool,
+    /// Whether its connections ask for keys of slots that a node of a cluster does not have yet.
+    asks: bool,
 }
 
 /// The number of requests that the driver's send buffer holds; further senders wait. It is small enough that the requests
@@ -54,12 +56,18 @@ impl Connector {
             connect_timeout: options.connect_timeout,
             options: Arc::new(options.clone()),
             listens: false,
+            asks: false,
         }
     }
 
     /// For the connections of the engine.
     pub(super) fn listening(self) -> Self {
         Self { listens: true, ..self }
+    }
+
+    /// For keys of slots that a node of a cluster does not have yet.
+    pub(super) fn asking(self) -> Self {
+        Self { asks: true, ..self }
     }
 
     /// The sentinels that are asked for the server, if there are any.
@@ -171,7 +179,7 @@ impl Connector {
         let (wire, driver) = self.wire(endpoint, &socket, attempt).await?;
         let said = script::introduce(&wire, &self.options.client_name).await?;
         let mut live = Live::new(wire, said.legacy, socket, driver);
-        live.knows_scripts = said.knows_scripts;
+        (live.knows_scripts, live.asks) = (said.knows_scripts, self.asks);
         Ok(live)
     }
 

@@ -97,9 +97,8 @@ fn from_info(info: &str, options: &Options, findings: &mut Vec<Finding>) {
             false => Finding::ok("version", version),
         });
     }
-    if field("cluster_enabled") == Some("1") {
-        let message =
-            "a cluster node, used as a single server: names whose slot is on another node are refused";
+    if field("cluster_enabled") == Some("1") && !options.is_cluster {
+        let message = "a cluster node, used as a single server: names whose slot is on another node are refused; write redis+cluster:";
         // Its cluster may replace it by a replica at any time, which may lack the most recent locks.
         findings.push(Finding::voids("cluster", message));
     }
@@ -244,7 +243,7 @@ fn text(value: Value) -> String {
 
 /// The value of a setting, which the server sends with its name: as a list, or as a map if the application's client has
 /// chosen RESP3.
-fn pair(value: Value) -> String {
+pub(super) fn pair(value: Value) -> String {
     let fields: Vec<(String, String)> = redis::from_redis_value(value).unwrap_or_default();
     fields.into_iter().next().map(|(_, setting)| setting).unwrap_or_default()
 }

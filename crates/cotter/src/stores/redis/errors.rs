@@ -58,7 +58,7 @@ pub(super) fn explain(e: RedisError, sent: Sent) -> Error {
     };
     // A message of the server is quoted in full, so that only errors of the driver need a source.
     let error = error.with_backend(SCHEME);
-    if e.code().is_some() && !is_cross_slot(&e) { error } else { error.with_source(e) }
+    if e.code().is_some() && !is_of_a_cluster(&e) { error } else { error.with_source(e) }
 }
 
 /// Whether a node of a cluster has refused a request about several names. Each of them alone may be its own.
@@ -66,8 +66,18 @@ pub(super) fn is_about_slots(e: &Error) -> bool {
     e.source().and_then(|source| source.downcast_ref()).is_some_and(is_cross_slot)
 }
 
+/// What a node of a cluster says of names. Others look at what it is exactly.
+fn is_of_a_cluster(e: &RedisError) -> bool {
+    matches!(e.code(), Some("CROSSSLOT" | "MOVED" | "ASK" | "TRYAGAIN" | "CLUSTERDOWN"))
+}
+
 fn is_cross_slot(e: &RedisError) -> bool {
     e.code() == Some("CROSSSLOT")
+}
+
+/// Whether a node of a cluster is giving away the slot of these keys, or has not got all of them yet. It has done nothing.
+pub(super) fn is_moving(e: &RedisError) -> bool {
+    matches!(e.code(), Some("TRYAGAIN" | "ASK"))
 }
 
 fn by_code(code: &str, e: &RedisError) -> Error {
@@ -138,8 +148,8 @@ fn beyond(code: &str, said: &str) -> Option<String> {
     if code == "MOVED" || code == "ASK" {
         let (slot, node) = said.split_once(' ').unwrap_or((said, "another node"));
         return Some(format!(
-            "this is a node of a Redis Cluster, which is not supported: the name belongs to slot {slot}, which is on {node}; \
-             use a server that is not part of a cluster"
+            "this is a node of a Redis Cluster, and the name belongs to slot {slot}, which is on {node}: write redis+cluster://{node} \
+             (rediss+cluster: with TLS)"
         ));
     }
     // With a capital where a script has called it, which no request does: `is_unknown_command` is about those.

@@ -31,6 +31,8 @@ pub(super) struct Live {
     legacy: AtomicBool,
     /// It leads through a proxy that closes it at any command that it does not forward.
     pub(super) through_proxy: bool,
+    /// It asks a node of a cluster for keys of slots that it does not have yet.
+    pub(super) asks: bool,
     /// Not if it says that `SCRIPT` is an unknown command.
     pub(super) knows_scripts: bool,
     /// The id of the run of the server, once it was requested.
@@ -63,6 +65,7 @@ impl Live {
             number: next_number(),
             legacy: AtomicBool::new(legacy),
             through_proxy: false,
+            asks: false,
             knows_scripts: true,
             run: OnceCell::new(),
             socket,
@@ -109,7 +112,10 @@ impl Live {
     /// dropped runs all the same, unless it was still waiting for space in the send buffer.
     pub(super) async fn query(&self, cmd: &Cmd) -> RedisResult<Value> {
         let (before, written) = (self.answers.load(Ordering::Relaxed), self.socket.written());
-        let answer = cmd.query_async::<Value>(&mut self.wire.clone()).await;
+        let answer = match self.asks {
+            false => cmd.query_async::<Value>(&mut self.wire.clone()).await,
+            true => Box::pin(self.ask(cmd)).await,
+        };
         match answer {
             Ok(_) => _ = self.answers.fetch_add(1, Ordering::Relaxed),
             Err(ref e) => self.judge(e, before),
@@ -119,6 +125,15 @@ impl Live {
             true if self.socket.written() == written => never_sent(),
             _ => e,
         })
+    }
+
+    /// Each command needs a permission of its own, right before it.
+    async fn ask(&self, cmd: &Cmd) -> RedisResult<Value> {
+        let mut both = redis::pipe();
+        both.cmd("ASKING").ignore().add_command(cmd.clone());
+        let mut answers: Vec<RedisResult<Value>> =
+            both.ignore_errors().query_async(&mut self.wire.clone()).await?;
+        answers.pop().unwrap_or(Ok(Value::Nil))
     }
 
     /// The server is not the master any more: neither this connection nor any other to it is used.

@@ -121,8 +121,9 @@ impl Member for Native {
 
     async fn raise(&self, grant: &Grant, at_least: u64) -> Result<Option<Grant>> {
         let (live, claim) = (self.link.live().await?, &grant.claim);
-        let (key, sent) = (self.keys.lock(&claim.name), self.now());
-        let answer = vote(&live, &self.shared, &script::RAISE, &[&key], &[&claim.id.hex()], at_least).await;
+        let (keys, sent) = (self.keys.of(&claim.name), self.now());
+        let answer =
+            vote(&live, &self.shared, &script::RAISE, &keys.all(), &[&claim.id.hex()], at_least).await;
         let answer = answer.map_err(|e| e.with_name(&claim.name))?;
         Ok(raised(&answer)?.map(|block| Self::grant(claim, block, sent)))
     }

@@ -15,6 +15,7 @@
 //! | `connector`, `live`, `connection` | opening a connection; one connection; single commands over it |
 //! | `identity` | which server an address leads to, where one name has several |
 //! | `sentinel/` | the master of a service that sentinels watch |
+//! | `cluster/` | the masters of a cluster, and which of them has a name |
 //! | `errors`, `foreign` | translating errors of the server and the driver; finding the key of another program |
 //! | `script`, `lua/` | running Lua scripts, and their sources |
 //! | `names`, `state`, `sharers` | the keys of a name; parsing strings of the scripts; parsing the list of its sharers |
@@ -39,6 +40,7 @@ mod adopt;
 mod aliases;
 mod backend;
 mod batch;
+mod cluster;
 mod connection;
 mod connector;
 mod doctor;
@@ -119,13 +121,15 @@ pub struct Store(Arc<Shared>);
 struct Shared {
     server: socket::Server,
     options: Options,
-    in_flight: InFlight,
+    in_flight: Arc<InFlight>,
     waiters: Arc<waiters::Waiters>,
-    issued: Issued,
+    issued: Arc<Issued>,
     /// Identifies this store in Redisson's locks.
     uuid: redisson::Uuid,
     /// `None` if the server is used alone.
     voting: Option<voting::Voting>,
+    /// Empty, unless the server is a cluster.
+    masters: cluster::Masters,
 }
 
 impl Store {
@@ -133,7 +137,8 @@ impl Store {
     ///
     /// The URL is `redis://[user[:password]@]host[:port][/db]`, `rediss://…` for TLS, or `unix:///path`; or
     /// `redis+sentinel://[user[:password]@]sentinel[:port],sentinel[:port],…/service[/db]` for the master of a service that
-    /// these sentinels watch, `rediss+sentinel://…` for TLS. Any of these options may be in its query:
+    /// these sentinels watch, `rediss+sentinel://…` for TLS; or `redis+cluster://[user[:password]@]node[:port],node[:port],…` for
+    /// the cluster that these nodes belong to, `rediss+cluster://…` for TLS. Any of these options may be in its query:
     ///
     /// | option | meaning | default |
     /// |---|---|---|
@@ -174,42 +179,46 @@ impl Store {
     }
 
     fn new(server: socket::Server, options: Options) -> Self {
-        let (in_flight, waiters, issued) = (InFlight::default(), Arc::default(), Issued::default());
-        let voting = voting::Voting::of(&options);
+        let (in_flight, waiters, issued) = (Arc::default(), Arc::default(), Arc::default());
+        let (voting, masters) = (voting::Voting::of(&options), cluster::Masters::default());
         let uuid = redisson::Uuid::random();
-        Self(Arc::new(Shared { server, options, in_flight, waiters, issued, uuid, voting }))
+        Self(Arc::new(Shared { server, options, in_flight, waiters, issued, uuid, voting, masters }))
     }
 }
 
 #[async_trait]
 impl Connect for Store {
     async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
-        let (Shared { server, options, .. }, shared) = (&*self.0, self.0.clone());
-        let link = match connection::open(server, options, host).await {
-            Ok(link) => link,
-            Err(e) => {
-                let at = server.endpoint.host().map(|host| (host.name.clone(), host.port));
-                return Err(Listening::Redis
-                    .instead(e, at)
-                    .await
-                    .with_backend(SCHEME)
-                    .with_server(&options.instance));
-            }
-        };
+        let Shared { server, options, .. } = &*self.0;
         if options.protocol == Protocol::GetSet && host.is_engine() {
             older::warn_of_getset(&options.instance);
         }
-        let carrier = link.clone();
-        let backend: Arc<dyn Backend> = match options.protocol {
-            Protocol::Native => Arc::new(backend::Native::new(link, shared)),
-            Protocol::Plain => Arc::new(Older::<Plain>::new(link, shared)),
-            Protocol::GetSet => Arc::new(Older::<GetSet>::new(link, shared)),
-            Protocol::Redisson => Arc::new(redisson::Redisson::new(link, shared)),
-        };
-        Ok(match options.replicas {
-            0 => backend,
-            replicas => Arc::new(replicated::Replicated::new(backend, carrier, replicas)),
-        })
+        if server.endpoint.seeds().is_some() {
+            return cluster::connect(&self.0, host).await;
+        }
+        match connection::open(server, options, host).await {
+            Ok(link) => Ok(backend_on(link, self.0.clone())),
+            Err(e) => {
+                let at = server.endpoint.host().map(|host| (host.name.clone(), host.port));
+                let e = Listening::Redis.instead(e, at).await;
+                Err(e.with_backend(SCHEME).with_server(&options.instance))
+            }
+        }
+    }
+}
+
+/// The backend that sends its requests over a link.
+fn backend_on(link: Arc<connection::Link>, shared: Arc<Shared>) -> Arc<dyn Backend> {
+    let (carrier, replicas) = (link.clone(), shared.options.replicas);
+    let backend: Arc<dyn Backend> = match shared.options.protocol {
+        Protocol::Native => Arc::new(backend::Native::new(link, shared)),
+        Protocol::Plain => Arc::new(Older::<Plain>::new(link, shared)),
+        Protocol::GetSet => Arc::new(Older::<GetSet>::new(link, shared)),
+        Protocol::Redisson => Arc::new(redisson::Redisson::new(link, shared)),
+    };
+    match replicas {
+        0 => backend,
+        replicas => Arc::new(replicated::Replicated::new(backend, carrier, replicas)),
     }
 }
 

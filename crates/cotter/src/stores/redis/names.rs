@@ -4,42 +4,73 @@ use super::options::Options;
 use crate::Name;
 use std::fmt::Write;
 
-/// The keys of a lock: its state, its queue, and the records of its waiters. The scripts derive the others from the first:
-/// `:r` and `:h`, the leases and the records of those who share it, and `:e`, the claims that were evicted.
+/// The keys of a name, in the order in which the scripts take them: all that they touch, and all in one slot of a cluster.
+///
+/// | | key | what it has |
+/// |---|---|---|
+/// | 1 | | the state of the lock |
+/// | 2, 3 | `:q`, `:w` | its queue, and the records of those who wait |
+/// | 4, 5 | `:r`, `:h` | the leases and the records of those who share it |
+/// | 6 | `:e` | the claims that were evicted |
+/// | 7 | `:none` | nothing, ever |
+///
+/// While a slot moves, a node carries out what needs no key that is missing, and a script that needs one only in its middle ends
+/// there. One key that is always missing has it refused before its first step.
 #[derive(Debug)]
 pub(super) struct LockKeys {
-    queue: String,
-    waiters: String,
+    /// One after the other.
+    text: String,
+    /// The length of the first.
+    lock: usize,
 }
+
+/// What the keys behind the first one end with.
+const TAILS: [&str; 6] = [QUEUE, WAITERS, SHARES, RECORDS, EVICTED, NONE];
+const QUEUE: &str = ":q";
+const WAITERS: &str = ":w";
+const SHARES: &str = ":r";
+const RECORDS: &str = ":h";
+const EVICTED: &str = ":e";
+const NONE: &str = ":none";
 
 impl LockKeys {
     pub(super) fn new(lock: &str) -> Self {
-        Self { queue: concat(lock, QUEUE), waiters: concat(lock, WAITERS) }
+        let tails: usize = TAILS.iter().map(|tail| tail.len()).sum();
+        // Every request needs it.
+        let mut text = String::with_capacity(lock.len() * (TAILS.len() + 1) + tails);
+        text.push_str(lock);
+        for tail in TAILS {
+            text.push_str(lock);
+            text.push_str(tail);
+        }
+        Self { text, lock: lock.len() }
     }
 
-    /// In the order in which the scripts take them.
-    pub(super) fn all(&self) -> [&str; 3] {
-        [&self.queue[..self.queue.len() - QUEUE.len()], &self.queue, &self.waiters]
+    /// Those of a lock, and of its waiters, and of those who share it.
+    pub(super) fn all(&self) -> [&str; 7] {
+        let mut rest = &self.text[self.lock..];
+        let tails = TAILS.map(|tail| {
+            let (key, others) = rest.split_at(self.lock + tail.len());
+            rest = others;
+            key
+        });
+        let [queue, waiters, shares, records, evicted, none] = tails;
+        [self.lock(), queue, waiters, shares, records, evicted, none]
+    }
+
+    /// What the extension of a share needs.
+    pub(super) fn of_share(&self) -> [&str; 5] {
+        let [lock, _, _, shares, records, evicted, none] = self.all();
+        [lock, shares, records, evicted, none]
     }
 
     pub(super) fn lock(&self) -> &str {
-        self.all()[0]
+        &self.text[..self.lock]
     }
 
     pub(super) fn queue(&self) -> &str {
-        &self.queue
+        self.all()[1]
     }
-}
-
-const QUEUE: &str = ":q";
-const WAITERS: &str = ":w";
-
-/// Concatenates without a formatter, because every request needs it.
-fn concat(lock: &str, tail: &str) -> String {
-    let mut key = String::with_capacity(lock.len() + tail.len());
-    key.push_str(lock);
-    key.push_str(tail);
-    key
 }
 
 /// Translates names to keys and back.
@@ -135,7 +166,9 @@ mod tests {
             assert_eq!(keys.name(key.as_bytes()), Some(name));
         }
         assert_eq!(keys.name(b"cotter:{a}:q"), None);
-        assert_eq!(keys.of("a").all(), ["cotter:{a}", "cotter:{a}:q", "cotter:{a}:w"]);
+        let tails =
+            keys.of("a").all().map(|key| key.strip_prefix("cotter:{a}").expect("it begins so").to_owned());
+        assert_eq!(tails, ["", ":q", ":w", ":r", ":h", ":e", ":none"]);
         assert_eq!(keys.name(b"other:{a}"), None);
         assert_eq!(keys.pattern("a*b"), "cotter:{a\\*b*}");
     }

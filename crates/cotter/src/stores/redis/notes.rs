@@ -29,12 +29,12 @@ impl Notes for Native {
 
     async fn store(&self, grant: &Grant, at: NoteAt<'_>, bytes: &[u8]) -> Result<Option<u64>> {
         let name = &grant.claim.name;
-        let (lock, note) = (self.keys.lock(name), self.keys.note(name, at.key));
+        let (keys, note) = (self.keys.of(name), self.keys.note(name, at.key));
         let (id, token) = (grant.claim.id.to_string(), format!("{:016}", at.token));
         let sequence = format!("{:016}", at.sequence);
         let seen = at.seen.map_or(String::new(), |seen| seen.to_string());
         let args: [&[u8]; 5] = [id.as_bytes(), token.as_bytes(), sequence.as_bytes(), bytes, seen.as_bytes()];
-        let answer = self.run(&script::NOTE_STORE, &[&lock, &note], &args).await;
+        let answer = self.run(&script::NOTE_STORE, &[&keys.all()[..], &[&note]].concat(), &args).await;
         revision(&answer.map_err(|e| e.with_name(name))?)
     }
 

@@ -61,6 +61,8 @@ pub(super) struct Options {
     pub(super) replicas: u32,
     /// Sentinels say which server it is.
     pub(super) has_sentinels: bool,
+    /// It is a cluster.
+    pub(super) is_cluster: bool,
     /// The longest lease of the quorum that this server is a member of.
     pub(super) votes: Option<Duration>,
 }
@@ -80,6 +82,7 @@ impl Options {
             recipe: Recipe::default(),
             replicas: 0,
             has_sentinels: false,
+            is_cluster: false,
             votes: None,
         }
     }
@@ -101,6 +104,9 @@ pub(super) fn parse(url: &str) -> Result<(Server, Options)> {
             "sentinel_user" | "sentinel_password" | "sentinel_password_file" => {
                 of_sentinels(&mut address, key, value)?;
             }
+            "db" if !address.seeds.is_empty() => {
+                return Err(config("db= is not for a cluster, which has no databases but 0"));
+            }
             "db" => address.db = database(&value)?,
             "recipe" => recipe = Some(Recipe::parse(&value)?),
             _ => options.set(key, value, scheme)?,
@@ -113,12 +119,21 @@ pub(super) fn parse(url: &str) -> Result<(Server, Options)> {
         return Err(config("recipe= needs mode=redisson"));
     }
     options.recipe = recipe.unwrap_or_default();
+    if options.protocol == Protocol::Redisson && !address.seeds.is_empty() {
+        // On a cluster, Redisson tells of a release with SPUBLISH, which reaches nobody who has subscribed with SUBSCRIBE.
+        return Err(config(
+            "mode=redisson does not work on a cluster: its releases are published on sharded channels there",
+        ));
+    }
     if !address.tls && !certificates.is_empty() {
-        return Err(config("ca=, cert= and key= need a URL that begins with rediss: (or rediss+sentinel:)"));
+        return Err(config(
+            "ca=, cert= and key= need a URL that begins with rediss: (or rediss+sentinel:, rediss+cluster:)",
+        ));
     }
     address.check_login()?;
     options.instance = address.instance();
     options.has_sentinels = address.service.is_some();
+    options.is_cluster = !address.seeds.is_empty();
     Ok((address.server(&certificates)?, options))
 }
 

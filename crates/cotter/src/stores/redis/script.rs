@@ -68,6 +68,8 @@ scripts! {
     RELEASE: "release", Memory::NotNeeded;
     RELEASE_VOTE: "release_vote", Memory::NotNeeded;
     EXTEND: "extend", Memory::NotNeeded;
+    EXTEND_SHARE: "extend_share", Memory::NotNeeded;
+    RELEASE_ALONE: "release_alone", Memory::NotNeeded;
     EVICT: "evict", Memory::NotNeeded;
     ADOPT: "adopt", Memory::NotNeeded;
     NOTE_STORE: "note_store", Memory::Needed;
@@ -104,8 +106,8 @@ const PARTS: &[(&str, &str)] = parts! {
     "now" "lease" "state" "reserve" "first_claim" "queue" "silence" "line" "join"
     "hand_over" "pass_on" "settle" "busy"
     "sharers" "shares" "compose" "sweep" "mend" "new_share" "keep_shares"
-    "lone_reader" "unfold" "share_out" "give_back" "extend_share" "evict_sharers" "adopt_share"
-    "voting" "reserve_vote" "plain_count" "acquire" "share" "release"
+    "lone_reader" "unfold" "share_out" "give_back" "extend_alone" "extend_record" "evict_sharers" "adopt_share"
+    "release_head" "voting" "reserve_vote" "plain_count" "acquire" "share" "release"
     "../redisson/lua/draw"
 };
 

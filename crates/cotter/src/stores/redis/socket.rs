@@ -3,6 +3,7 @@
 //! The driver could open it itself, but it does not report that a connection was closed, and its TLS needs a crypto
 //! provider that is installed for the whole process. That choice belongs to the application.
 
+use super::cluster::Seeds;
 use super::sentinel::Sentinels;
 use crate::error::config;
 use crate::stores::shared::net::{ConnectAttempt, HostPort, Password, Stream};
@@ -36,6 +37,8 @@ pub(super) enum Endpoint {
     Driver(Box<redis::Client>),
     /// The master of a service, whose address the sentinels know.
     Service(Arc<Sentinels>),
+    /// A cluster, some of whose nodes are known.
+    Cluster(Arc<Seeds>),
 }
 
 impl Server {
@@ -65,11 +68,12 @@ impl Endpoint {
     pub(super) fn attempt(&self) -> Arc<ConnectAttempt> {
         ConnectAttempt::new(match self {
             Self::Tls(..) => {
-                "if this port is not for TLS, the URL has to begin with redis: (redis+sentinel: with sentinels)"
+                "if this port is not for TLS, the URL has to begin with redis: (redis+sentinel: with sentinels, redis+cluster: with a \
+                 cluster)"
             }
             _ => {
-                "if this port is for TLS, the URL has to begin with rediss: (rediss+sentinel: with sentinels); it may also be a \
-                 proxy that knows no CLIENT"
+                "if this port is for TLS, the URL has to begin with rediss: (rediss+sentinel: with sentinels, rediss+cluster: with a \
+                 cluster); it may also be a proxy that knows no CLIENT"
             }
         })
     }
@@ -78,7 +82,7 @@ impl Endpoint {
     pub(super) fn host(&self) -> Option<&HostPort> {
         match self {
             Self::Tcp(host) | Self::Tls(host, _) => Some(host),
-            Self::Unix(_) | Self::Driver(_) | Self::Service(_) => None,
+            Self::Unix(_) | Self::Driver(_) | Self::Service(_) | Self::Cluster(_) => None,
         }
     }
 
@@ -86,6 +90,14 @@ impl Endpoint {
     pub(super) fn sentinels(&self) -> Option<&Arc<Sentinels>> {
         match self {
             Self::Service(sentinels) => Some(sentinels),
+            _ => None,
+        }
+    }
+
+    /// The nodes to begin with, if it is a cluster.
+    pub(super) fn seeds(&self) -> Option<&Seeds> {
+        match self {
+            Self::Cluster(seeds) => Some(seeds),
             _ => None,
         }
     }
@@ -105,7 +117,9 @@ impl Endpoint {
             Self::Tls(host, config) => attempt.connect(Some(config), host).await?,
             Self::Unix(path) => Box::new(sys::unix_socket(path).await?),
             Self::Driver(_) => return Err(io::Error::other("the driver opens this connection itself").into()),
-            Self::Service(_) => return Err(io::Error::other("the sentinels have not been asked yet").into()),
+            Self::Service(_) | Self::Cluster(_) => {
+                return Err(io::Error::other("nobody was asked yet which server it is").into());
+            }
         })
     }
 

@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 /// its message on another.
 #[derive(Debug, Default)]
 pub(super) struct Waiters {
-    claims: Mutex<ByClaim<State>>,
+    claims: Arc<Mutex<ByClaim<State>>>,
     /// Those that this process is subscribed to.
     pub(super) channels: OpenChannels,
 }
@@ -58,6 +58,11 @@ pub(super) enum Delivery {
 }
 
 impl Waiters {
+    /// The same claims, for another server: channels are open on one server each.
+    pub(super) fn elsewhere(&self) -> Arc<Self> {
+        Arc::new(Self { claims: self.claims.clone(), channels: OpenChannels::default() })
+    }
+
     /// Registers a claim that waits, or goes on with what [`join`](Self::join) has registered.
     pub(super) fn wait(self: &Arc<Self>, id: ClaimId) -> Registration {
         let waiter = match lock(&self.claims).entry(id) {

@@ -1,6 +1,6 @@
 -- An acquire request: grants the lock or, if it is busy, a place in its queue.
 --
--- KEYS  1 the lock   2 its queue   3 its waiters
+-- KEYS  1 to 7 those of the name (`names.rs`)
 -- ARGV  1 claim id   2 ttl (14 digits, us)   3 turns (5 digits)   4 label   5 px of a held lock (ms)   6 retain (ms)
 --       to join the queue as well: 7 wake-up channel   8 silence that ends a place (14 digits, us)
 --       9 poll period: the next request comes within this time (14 digits, us)   10 '1' if it has a place already, else ''

@@ -1,6 +1,6 @@
 -- Passes what one claim holds to another claim, once.
 --
--- KEYS  1 the lock
+-- KEYS  1 to 7 those of the name (`names.rs`)
 -- ARGV  1 claim id that holds it   2 claim id that shall hold it   3 its label
 -- Returns  g first(16) turns(5) left(14)   or n if the first one holds nothing
 local state = redis.call('GET', KEYS[1])

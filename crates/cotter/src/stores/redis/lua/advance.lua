@@ -1,6 +1,6 @@
 -- Grants to waiters what another script has left to grant.
 --
--- KEYS  1 the lock   2 its queue   3 its waiters
+-- KEYS  1 to 7 those of the name (`names.rs`)
 -- ARGV  1 retain (ms)   2 the limit of a semaphore to set first (optional)
 -- Returns an empty string, or an asterisk and 3 digits as `acquire`
 local state = redis.call('GET', KEYS[1])

@@ -7,7 +7,7 @@ local lease = now .. (life or '00000000000000')
 if share and share.held then
   -- Readers keep a writer out until the last lease ends; a permit may come back at the end of the first.
   local place = share.taken and '0' or '-1'
-  local ends = redis.call('ZRANGE', KEYS[1] .. ':r', place, place, 'WITHSCORES')[2]
+  local ends = redis.call('ZRANGE', KEYS[4], place, place, 'WITHSCORES')[2]
   lease = now .. string.format('%014.0f', math.max(tonumber(ends) - share.clock, 0))
 elseif held then
   lease = string.sub(state, 56, 71) .. string.sub(state, 96, 109)

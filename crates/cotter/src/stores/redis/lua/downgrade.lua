@@ -1,6 +1,6 @@
 -- Turns an exclusive grant into a reader's share without a gap, and admits the readers that wait next.
 --
--- KEYS  1 the lock   2 its queue   3 its waiters
+-- KEYS  1 to 7 those of the name (`names.rs`)
 -- ARGV  1 claim id   2 retain (ms)
 -- Returns the last token of the writer's block (16 digits), 00001, and the microseconds left (14 digits); or '' if the claim
 -- holds nothing

@@ -1,6 +1,6 @@
 -- Evicts the holder: marks it, so that the lock passes on when its lease ends, or frees the lock at once.
 --
--- KEYS  1 the lock   2 its queue   3 its waiters
+-- KEYS  1 to 7 those of the name (`names.rs`)
 -- ARGV  1 token of the holder to evict, or '' for all   2 'now' to free the lock at once, or ''   3 retain (ms)
 -- Returns the first token (16 digits) of the evicted holder, or of one of them if the name was shared; or '' if nobody, or
 -- another one, holds the lock; before it what `acquire` may have before its answer
@@ -21,8 +21,8 @@ elseif ARGV[2] == '' then
   return number
 else
   -- Tells the holder why it has lost the lock, for as long as it may try to extend it.
-  redis.call('HSET', KEYS[1] .. ':e', holder, number)
-  redis.call('PEXPIRE', KEYS[1] .. ':e', string.format('%.0f', math.ceil(left / 1000) + 1000))
+  redis.call('HSET', KEYS[6], holder, number)
+  redis.call('PEXPIRE', KEYS[6], string.format('%.0f', math.ceil(left / 1000) + 1000))
 end
 local retain, used = tonumber(ARGV[3]), string.sub(state, 90, 94)
 local px = retain + 3602000

@@ -2,7 +2,7 @@
 -- may try to extend their leases.
 --@include shares
 --@include compose
-local evicted = KEYS[1] .. ':e'
+local evicted = KEYS[6]
 local record
 if meant then
   -- An operator's step: nothing else looks at all of them.

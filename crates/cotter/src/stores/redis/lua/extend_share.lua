@@ -1,29 +1,25 @@
--- Included: extends a share, if the claim has one. A writer that became a reader may give any token of its block. Sets
--- `answer`, and `record` if there is one.
-local granted, lead = tonumber(string.sub(state, 56, 71)), tonumber(string.sub(state, 73, 88))
-lead = math.max(lead, granted - nown)
-local clock, max, number = nown + lead, granted + tonumber(string.sub(state, 96, 109)), tonumber(string.sub(ARGV[i + 2], 34))
-record = redis.call('HGET', key .. ':h', id)
-local from = record and tonumber(string.sub(record, 4, 19))
-if record and (number < from or number >= from + tonumber(string.sub(record, 21, 25))) then record = nil end
-if record and (string.sub(record, 1, 1) == 'e' or number <= tonumber(string.sub(state, 111, 126))) then
-  answer = 'eeeeeeeeeeeeee'
-elseif record then
-  -- If the ends of the leases are missing, none of them ends later than `max`.
-  local ends = tonumber(redis.call('ZSCORE', key .. ':r', id) or max)
-  local wanted = clock + tonumber(ARGV[1])
-  if ends > clock and ends >= wanted then
-    answer = string.format('%014.0f', ends - clock)
-  elseif ends > clock then
-    redis.call('ZADD', key .. ':r', wanted, id)
-    if math.floor(wanted / 1e9) > math.floor(max / 1e9) then
-      redis.call('PEXPIRE', key .. ':r', ARGV[2])
-      redis.call('PEXPIRE', key .. ':h', ARGV[2])
+-- Extends grants as `extend` does, those too that share a name; and tells a grant that was evicted from one that is lost.
+--
+-- KEYS  five for each name: 1 the lock   2 the leases   3 the records of those who share it   4 the claims that were evicted
+--       5 nothing (`names.rs`)
+-- ARGV  as for `extend`
+-- Returns  as `extend`, without ?
+--@include now
+local answers = {}
+for i = 1, #KEYS / 5 do
+  local key, shares, records, evicted = unpack(KEYS, 5 * i - 4, 5 * i - 1)
+  local state = redis.pcall('GET', key)
+  local answer = '--------------'
+  if type(state) == 'string' and string.sub(state, 1, 1) == '1' and string.sub(state, 6, 54) == ARGV[i + 2] then
+    --@include extend_alone
+  else
+    local id = string.sub(ARGV[i + 2], 1, 32)
+    local record
+    if type(state) == 'string' and #state >= 126 and string.byte(state, 1) == 49 and string.byte(state, 6) > 102 then
+      --@include extend_record
     end
-    if wanted > max then
-      redis.call('SET', key, string.sub(state, 1, 55) .. string.format('%016.0f %016.0f', clock, lead)
-        .. string.sub(state, 89, 95) .. ARGV[1] .. string.sub(state, 110), 'PX', ARGV[2])
-    end
-    answer = ARGV[1]
+    if not record and redis.call('HGET', evicted, id) then answer = 'eeeeeeeeeeeeee' end
   end
+  answers[i] = answer
 end
+return table.concat(answers)

@@ -1,6 +1,6 @@
 -- Lists those who share a name.
 --
--- KEYS  1 the lock
+-- KEYS  1 to 7 those of the name (`names.rs`)
 -- ARGV  1 how many at most
 -- Returns the limit of a semaphore or 0, the number of holders, and for some of them the record and the microseconds left; or
 -- nothing if the name is not shared

@@ -1,7 +1,7 @@
 -- Writes a note for a current holder that was not evicted, and only over a smaller (token, sequence). Those who watch it
 -- get a message.
 --
--- KEYS  1 the lock   2 the note
+-- KEYS  1 to 7 those of the name (`names.rs`)   8 the note
 -- ARGV  1 claim id   2 token (16 digits)   3 sequence (16 digits)   4 bytes
 --       5 the revision that was read, 0 if there was no note; '' if the write is not based on one
 -- Returns the new revision, or '' if the writer is stale
@@ -21,13 +21,13 @@ elseif not held or holder ~= ARGV[1] or string.sub(state, 3, 3) == 'e' or tonumb
   return ''
 end
 local by = ARGV[2] .. ' ' .. ARGV[3]
-local old = redis.call('HGET', KEYS[2], 'by')
+local old = redis.call('HGET', KEYS[8], 'by')
 if old and by <= old then return '' end
-if ARGV[5] ~= '' and (redis.call('HGET', KEYS[2], 'revision') or '0') ~= ARGV[5]
+if ARGV[5] ~= '' and (redis.call('HGET', KEYS[8], 'revision') or '0') ~= ARGV[5]
   and string.sub(old or '', 1, 16) ~= ARGV[2] then
   return ''
 end
-redis.call('HSET', KEYS[2], 'by', by, 'bytes', ARGV[4])
-local revision = tostring(redis.call('HINCRBY', KEYS[2], 'revision', 1))
-redis.pcall('PUBLISH', KEYS[2], revision)
+redis.call('HSET', KEYS[8], 'by', by, 'bytes', ARGV[4])
+local revision = tostring(redis.call('HINCRBY', KEYS[8], 'revision', 1))
+redis.pcall('PUBLISH', KEYS[8], revision)
 return revision

@@ -1,7 +1,7 @@
 -- Raises the first token of what a claim holds, and the counter with it. Those who share the name with it may have that number, or
 -- have had it: then it gets the next one that nobody has had.
 --
--- KEYS  1 the lock   2 the marker, see `voting`
+-- KEYS  1 to 7 those of the name (`names.rs`)   8 the marker, see `voting`
 -- ARGV  1 claim id   2 to 5 see `voting`
 -- Returns  g first(16) turns(5) left(14)   or n if the claim holds nothing   or a or s as `vote`
 --@include now

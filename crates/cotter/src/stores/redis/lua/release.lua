@@ -1,6 +1,6 @@
 -- Releases what a claim has: the grant, or the place in the queue.
 --
--- KEYS  1 the lock   2 its queue   3 its waiters
+-- KEYS  1 to 7 those of the name (`names.rs`)
 -- ARGV  1 claim id   2 turns used (5 digits)   3 retain (ms)   4 px of a lock that is handed over (ms; optional)
 --       5 the rest of the lease to keep, held by nobody (14 digits, us; optional)
 -- Returns  f freed   n the claim has nothing   e the claim has nothing because it was evicted
@@ -8,13 +8,7 @@ local state = redis.pcall('GET', KEYS[1])
 local id = ARGV[1]
 local FREE = '--------------------------------'
 local head = type(state) == 'string' and not ARGV[5] and string.sub(state, 1, 37)
-if head == '1--- ' .. id or head == '1--r ' .. id then
-  local used = ARGV[2]
-  if used > string.sub(state, 90, 94) then used = string.sub(state, 90, 94) end
-  redis.call('SET', KEYS[1], '1--- --------------------------------' .. string.sub(state, 38, 89) .. used
-    .. string.sub(state, 95, 110), 'PX', ARGV[3])
-  return 'f'
-end
+--@include release_head
 if state and (type(state) == 'table' or #state < 110 or string.sub(state, 1, 1) ~= '1') then
   -- Another program has overwritten the state: the claim has nothing.
   redis.call('ZREM', KEYS[2], id, '~' .. id)
@@ -36,7 +30,7 @@ if shared then
 end
 if not ours then
   local places = redis.call('ZREM', KEYS[2], id, '~' .. id) + redis.call('HDEL', KEYS[3], id)
-  if places == 0 then answer = redis.call('HGET', KEYS[1] .. ':e', id) and 'e' or 'n' end
+  if places == 0 then answer = redis.call('HGET', KEYS[6], id) and 'e' or 'n' end
   -- Without a state the lock was deleted, and nobody else will hand it over to the next waiter.
   if held and not shared or state and not waited then return answer end
 elseif not shared and ARGV[2] < used then

@@ -1,6 +1,6 @@
 -- An acquire request of a quorum.
 --
--- KEYS  1 the lock   2 its queue, which stays empty   3 its waiters   4 the marker, see `voting`
+-- KEYS  1 to 7 those of the name (`names.rs`), whose queue stays empty   8 the marker, see `voting`
 -- ARGV  1 claim id   2 ttl (14 digits, us)   3 turns (5 digits)   4 label   5 px of a held lock (ms)   6 retain (ms)
 --       7 to 10 see `voting`
 -- Returns as `acquire`, or

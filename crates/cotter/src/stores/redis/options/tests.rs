@@ -15,6 +15,7 @@ fn addresses() {
     assert_eq!(instance("unix:///run/redis.sock?db=2"), "/run/redis.sock/2");
     assert_eq!(instance("redis+sentinel://u:secret@b:7000,a/orders"), "a:26379,b:7000/orders");
     assert_eq!(instance("rediss+sentinel://a,b:7000/my%2Forders/2"), "a:26379,b:7000/my/orders/2");
+    assert_eq!(instance("redis+cluster://u:secret@b:7000,a/"), "the cluster of a:6379,b:7000");
     let (server, _) = parse("redis://u%40x:p%3A%40@h").expect("percent-encoded");
     assert_eq!((server.login.username(), server.login.password()), (Some("u@x"), Some("p:@")));
 }
@@ -48,6 +49,11 @@ fn what_is_wrong_is_named_and_no_password_repeated() {
     let bad = [
         ("redis:h", "//"),
         ("redis://u:canary@h,i", "redis+sentinel:"),
+        ("redis://u:canary@h,i", "redis+cluster:"),
+        ("redis+cluster://u:canary@h,i/1", "no databases but 0"),
+        ("redis+cluster://u:canary@h,i?db=0", "no databases but 0"),
+        ("redis+cluster://u:canary@h,i?sentinel_password=canary", "redis+sentinel:"),
+        ("redis+cluster://u:canary@", "host"),
         ("redis+sentinel://u:canary@h,i", "redis+sentinel://HOST,HOST,HOST/SERVICE"),
         ("redis+sentinel://u:canary@h,i/", "no service"),
         ("redis+sentinel://u:canary@h/orders/zero", "database"),
@@ -72,6 +78,7 @@ fn what_is_wrong_is_named_and_no_password_repeated() {
         ("redis://u:canary@h?request_id=a", "request_id"),
         ("redis://u:canary@h?recipe=rwlock", "mode=redisson"),
         ("redis://u:canary@h?mode=redisson&recipe=mutex", "lock, fenced and rwlock"),
+        ("redis+cluster://u:canary@h?mode=redisson", "sharded channels"),
         ("redis://u:canary@h?ca=/x", "ca="),
         ("rediss://u:canary@h?ca=/there/is/none", "ca="),
         ("unix://relative", "slashes"),

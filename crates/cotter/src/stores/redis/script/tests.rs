@@ -17,6 +17,38 @@ fn every_script_is_assembled() {
     }
 }
 
+/// What a script calls a key: one of those that it was given, or a local that is one of those.
+const KEYS: [(&str, &str); 9] = [
+    ("SHARES", "local SHARES, RECORDS = KEYS[4], KEYS[5]"),
+    ("RECORDS", "local SHARES, RECORDS = KEYS[4], KEYS[5]"),
+    ("MARKER", "MARKER = table.remove(ARGV), table.remove(KEYS)"),
+    ("evicted", "local evicted = KEYS[6]"),
+    ("evicted", "local key, shares, records, evicted = unpack(KEYS, 5 * i - 4, 5 * i - 1)"),
+    ("shares", "local key, shares, records, evicted = unpack(KEYS, 5 * i - 4, 5 * i - 1)"),
+    ("records", "local key, shares, records, evicted = unpack(KEYS, 5 * i - 4, 5 * i - 1)"),
+    ("key", "local key, shares, records, evicted = unpack(KEYS, 5 * i - 4, 5 * i - 1)"),
+    ("key", "for i, key in ipairs(KEYS) do"),
+];
+const WITHOUT_KEYS: [&str; 4] = ["'TIME'", "'INFO'", "'PUBLISH'", "'PUBSUB'"];
+
+/// A server that checks refuses any other key, and so does a proxy that sends a script where its keys are. (Servers before 7 do not
+/// check; what comes before a script there is not looked at.)
+#[test]
+fn a_script_touches_no_key_but_those_that_it_is_given() {
+    for script in all() {
+        let body = &script.flagged.body;
+        assert!(!body.contains("] .. ':"), "a key is derived from another one: {body}");
+        let calls = ["redis.call(", "redis.pcall("].iter().flat_map(|call| body.split(call).skip(1));
+        for call in calls {
+            let mut words = call.split([',', ')']).map(str::trim);
+            let (command, key) = (words.next().unwrap(), words.next().unwrap());
+            let is_given = |(name, from): &(&str, &str)| key == *name && body.contains(from);
+            let given = key.starts_with("KEYS[") && key.ends_with(']') || KEYS.iter().any(is_given);
+            assert!(given || WITHOUT_KEYS.contains(&command), "{command} {key}: {body}");
+        }
+    }
+}
+
 /// Answers like a server of version 6, whose Lua compiler knows no flags. It knows no script by its hash, because it has
 /// refused to load any.
 async fn version_6(mut socket: DuplexStream) {

@@ -87,7 +87,6 @@ impl<C: Open> Link<C> {
     }
 
     /// A link that connects with its first request, or when it is told to prepare.
-    #[cfg(any(feature = "postgres", feature = "mysql"))]
     pub(crate) fn later(connector: C, clock: &Arc<dyn Clock>) -> Self {
         Self::with(connector, clock, None)
     }

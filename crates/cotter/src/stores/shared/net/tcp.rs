@@ -14,7 +14,7 @@ pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
 /// A host by its name, or one of its addresses.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct HostPort {
     /// As it is written in the URL; certificates are checked for it.
     pub(crate) name: String,

@@ -1,7 +1,7 @@
-//! A node of a Redis Cluster, used as a single server. Clusters are not supported: names of other nodes are refused with an
+//! A node of a Redis Cluster, used as a single server (`redis://`): names of other nodes are refused with an
 //! explanation. Those of the node itself work, whatever their slots.
 
-use super::setup::{USED, backend, claim, client, eventually, show_doctor, take};
+use crate::redis::setup::{USED, backend, claim, client, eventually, show_doctor, take};
 use cotter::backend::{EvictOrder, Extension, Filter, Release};
 use cotter::{Error, ErrorKind, Level, Severity};
 use cotter_testkit::servers::Redis;
