@@ -1,9 +1,10 @@
-//! A database server whose clock is stepped while locks are held: it costs one renewal or one wait, not the step.
+//! A server whose clock is stepped while locks are held: it costs one renewal or one wait, not the step, and no token.
 
 use cotter::backend::{Backend, Leave, Mode};
 use cotter::{Client, Lease};
 use cotter_testkit::bare::{claim, take};
 use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::timing::FAR;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -53,6 +54,45 @@ async fn the_dead_hold_for_one_lease(dead: Arc<dyn Backend>, url: &str, step: im
     step(0);
 }
 
+/// Set back while the last of several turns is a ticket: the tokens of the turns before it stay used, and so does its own.
+async fn a_released_ticket_gives_back_no_used_token(url: &str, step: impl Fn(i64)) {
+    let (one, other) = (connect(url).await, connect(url).await);
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let waits = || {
+        let (mutex, tell) = (one.mutex("turns"), tell.clone());
+        tokio::spawn(async move { _ = tell.send(mutex.lock().await.unwrap()) })
+    };
+    let end = Instant::now() + FAR;
+    let guard = loop {
+        demand(Instant::now() < end, Kind::Void, "no turn was passed on within one block");
+        let held = other.mutex("turns").lock().await.unwrap();
+        let waiting = [(); 4].map(|()| waits());
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        held.finish().await.unwrap();
+        // The first one has asked for itself alone, the second for a block.
+        told.recv().await.unwrap().finish().await.unwrap();
+        let second = told.recv().await.unwrap();
+        let before = second.token().get();
+        second.finish().await.unwrap();
+        let third = told.recv().await.unwrap();
+        if third.token().get() == before + 1 {
+            break third;
+        }
+        third.finish().await.unwrap();
+        told.recv().await.unwrap().finish().await.unwrap();
+        for task in waiting {
+            task.await.unwrap();
+        }
+    };
+    step(-STEP);
+    let ticket = guard.into_ticket(TTL * 20).await.unwrap();
+    let _ = other.release_ticket(&ticket).await.unwrap();
+    let next = tokio::time::timeout(FAR, told.recv()).await.expect("violation[stuck-waiter]").unwrap();
+    let why = format!("{:?} after {:?}", next.token(), ticket.token());
+    demand(next.token() > ticket.token(), Kind::RepeatedToken, why);
+    step(0);
+}
+
 /// Set back while a waiter has a place, which is gone by then.
 #[cfg(feature = "mysql")]
 async fn a_dead_waiter_blocks_for_one_place(connect: impl AsyncFn() -> Arc<dyn Backend>, step: impl Fn(i64)) {
@@ -92,6 +132,13 @@ mod postgres {
 
     #[tokio::test(flavor = "multi_thread")]
     #[ignore = "needs postgres"]
+    async fn a_released_ticket_gives_back_no_used_token() {
+        let server = server();
+        super::a_released_ticket_gives_back_no_used_token(&server.url(""), |s| server.step_clock(s)).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    #[ignore = "needs postgres"]
     async fn a_step_back_and_forth_costs_a_renewal() {
         let server = server();
         super::back_and_forth(&server.url(""), |seconds| server.step_clock(seconds)).await;
@@ -106,6 +153,18 @@ mod postgres {
     }
 }
 
+#[cfg(feature = "redis")]
+mod redis {
+    use cotter_testkit::servers::Redis;
+
+    #[tokio::test(flavor = "multi_thread")]
+    #[ignore = "needs redis-server and cc"]
+    async fn a_released_ticket_gives_back_no_used_token() {
+        let server = Redis::builder().skewed().start();
+        super::a_released_ticket_gives_back_no_used_token(&server.url(""), |s| server.step_clock(s)).await;
+    }
+}
+
 #[cfg(feature = "mysql")]
 mod mysql {
     use cotter_testkit::servers::Mariadb;
@@ -114,6 +173,13 @@ mod mysql {
         let server = Mariadb::builder().skewed().start();
         server.migrate("");
         server
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    #[ignore = "needs mariadbd"]
+    async fn a_released_ticket_gives_back_no_used_token() {
+        let server = server();
+        super::a_released_ticket_gives_back_no_used_token(&server.url(""), |s| server.step_clock(s)).await;
     }
 
     #[tokio::test(flavor = "multi_thread")]

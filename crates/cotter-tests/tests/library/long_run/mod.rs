@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `haproxy` | a balancer before a PostgreSQL primary and its standby |
 //! | `nutcracker` | a Redis proxy that knows scripts and commands with keys, and nothing else |
+//! | `pgbouncer` | thousands of waits through a PostgreSQL pooler |
 //! | `pgpool` | a balancer that has a session on the primary for each client, and names another server now and then |
 //! | `sentinel` | a Redis master that is replaced by one of its replicas |
 //!
@@ -13,5 +14,6 @@
 
 mod haproxy;
 mod nutcracker;
+mod pgbouncer;
 mod pgpool;
 mod sentinel;

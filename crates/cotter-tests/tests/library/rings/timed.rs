@@ -42,6 +42,8 @@ const TIMED: &[&str] = &[
     "stores/quorum/silence.rs",
     "stores/quorum/waiting.rs",
     "api/url/redlock.rs",
+    // Questions to whatever listens at a port.
+    "stores/shared/net/listening.rs",
     // The connection to a server, and its subscription.
     "stores/redis/connector.rs",
     "stores/redis/live.rs",
