@@ -6,6 +6,7 @@ use cotter_testkit::bare::{claim, take};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::timing::FAR;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 const TTL: Duration = Duration::from_secs(3);
@@ -56,26 +57,35 @@ async fn the_dead_hold_for_one_lease(dead: Arc<dyn Backend>, url: &str, step: im
 
 /// Set back while the last of several turns is a ticket: the tokens of the turns before it stay used, and so does its own.
 async fn a_released_ticket_gives_back_no_used_token(url: &str, step: impl Fn(i64)) {
-    let (one, other) = (connect(url).await, connect(url).await);
+    let connect =
+        async || Client::builder().url(url).lease(Lease::renewed(TTL * 20)).connect().await.unwrap();
+    let (one, other) = (connect().await, connect().await);
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let (turn, second) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let waits = || {
-        let (mutex, tell) = (one.mutex("turns"), tell.clone());
-        tokio::spawn(async move { _ = tell.send(mutex.lock().await.unwrap()) })
+        let (mutex, tell, turn, second) = (one.mutex("turns"), tell.clone(), turn.clone(), second.clone());
+        tokio::spawn(async move {
+            let guard = mutex.lock().await.unwrap();
+            // The first one has asked for itself alone, the second for a block. It passes its turn on at once, as long as it may.
+            if turn.fetch_add(1, Ordering::SeqCst) == 1 {
+                second.store(guard.token().get(), Ordering::SeqCst);
+                guard.finish().await.unwrap();
+            } else {
+                tell.send(guard).unwrap();
+            }
+        })
     };
-    let end = Instant::now() + FAR;
+    let end = Instant::now() + FAR * 4;
     let guard = loop {
         demand(Instant::now() < end, Kind::Void, "no turn was passed on within one block");
+        turn.store(0, Ordering::SeqCst);
         let held = other.mutex("turns").lock().await.unwrap();
         let waiting = [(); 4].map(|()| waits());
         tokio::time::sleep(Duration::from_millis(200)).await;
         held.finish().await.unwrap();
-        // The first one has asked for itself alone, the second for a block.
         told.recv().await.unwrap().finish().await.unwrap();
-        let second = told.recv().await.unwrap();
-        let before = second.token().get();
-        second.finish().await.unwrap();
         let third = told.recv().await.unwrap();
-        if third.token().get() == before + 1 {
+        if third.token().get() == second.load(Ordering::SeqCst) + 1 {
             break third;
         }
         third.finish().await.unwrap();

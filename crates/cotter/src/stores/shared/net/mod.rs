@@ -28,7 +28,7 @@ mod connect_attempt;
 mod decode;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod hosts;
-#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
+#[cfg(any(feature = "redis", feature = "postgres"))]
 mod idle;
 #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 mod link;
@@ -65,7 +65,7 @@ pub(crate) use connect_attempt::ConnectAttempt;
 pub(crate) use decode::decode;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use hosts::{AtHost, Hosts};
-#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
+#[cfg(any(feature = "redis", feature = "postgres"))]
 pub(crate) use idle::Idle;
 #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 pub(crate) use link::{Link, Live, Open, next_number, timed_out};
