@@ -26,7 +26,11 @@ fn redisson(server: &Redis) -> Peer {
     command.args(["-Xshare:auto", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp"]);
     command.arg(home.join("../../target/servers/java/*"));
     command.arg(home.join("tests/library/redis/redisson/Redisson.java"));
-    Peer::start(command.arg(format!("redis://127.0.0.1:{}", server.port())).stderr(Stdio::null()))
+    let address = format!("redis://127.0.0.1:{}", server.port());
+    let mut peer = Peer::start(command.arg(address).stderr(Stdio::null()));
+    // It takes seconds until it is connected, in which leases would end.
+    assert_eq!(peer.ask("lock", "count", "none"), "0");
+    peer
 }
 
 fn of_mode(name: &str, mode: Mode) -> Claim {
@@ -204,6 +208,32 @@ async fn read_write_locks_of_redisson_and_cotter_exclude_and_wake_each_other() {
         wake_each_other(&ours, &mut theirs, mode, kind, name).await;
         assert_eq!(server.command(&["KEYS", &format!("*{name}*rwlock_timeout*")]), "", "{mode:?} {kind}");
     }
+}
+
+/// A process of cotter that always wants the lock is closer to the server than a JVM, and could be faster each time.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server and Redisson"]
+async fn redisson_has_its_turn_beside_a_process_that_always_wants_the_lock() {
+    let server = Redis::start();
+    let mut theirs = redisson(&server);
+    let ours = client(&server.url(MODE), LONG).await;
+    assert_eq!(theirs.ask("lock", "try", "orders"), "held", "it is warm");
+    let busy = (0..4).map(|_| {
+        let mutex = ours.mutex("orders");
+        tokio::spawn(async move {
+            loop {
+                mutex.lock().await.unwrap().finish().await.unwrap();
+            }
+        })
+    });
+    let busy: Vec<_> = busy.collect();
+    let since = Stopwatch::of(Kind::UnfairShare);
+    for _ in 0..20 {
+        assert_eq!(theirs.ask("lock", "release", "orders"), "free");
+        assert_eq!(theirs.ask("lock", "wait", "orders"), "held");
+    }
+    since.at_most(Duration::from_secs(3), "twenty turns of Redisson");
+    busy.iter().for_each(tokio::task::JoinHandle::abort);
 }
 
 /// Whoever of them leaves last lets the writer in, and nobody's lease ends with that of another.

@@ -83,7 +83,7 @@ async fn whatever_ends_a_hold_wakes_those_who_wait() {
             _ => assert_eq!(guard.keep_for(Duration::from_millis(100)).await.unwrap(), Released::Yes),
         }
         happens("it is woken", waiting).await.unwrap().unwrap().finish().await.unwrap();
-        since.at_most(Duration::from_secs(2), how);
+        since.at_most(Duration::from_secs(1), how);
     }
 }
 
