@@ -3,6 +3,7 @@
 mod admin;
 mod bench;
 mod clear_orders;
+mod clusters;
 mod config;
 mod databases;
 mod elect;

@@ -3,11 +3,15 @@
 use super::metrics::{AT, address, get, value};
 use super::{event, printed};
 use crate::env::TestEnv;
-use cotter_testkit::servers::Redis;
+use cotter_testkit::servers::{Redis, RedisCluster};
 use cotter_testkit::timing::until;
 use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::fs;
+use std::time::Duration;
+
+/// No master is replaced, however busy the machine is.
+const PATIENT: Duration = Duration::from_secs(15);
 
 #[test]
 fn every_slot_is_run_by_one_of_them_whoever_is_killed() {
@@ -21,6 +25,13 @@ fn every_slot_is_run_by_one_of_them_whoever_is_killed() {
 fn the_same_on_a_redis() {
     let redis = Redis::start();
     every_slot_once(&TestEnv::new(), &redis.url(""));
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn the_same_on_a_cluster() {
+    let cluster = RedisCluster::start(PATIENT);
+    every_slot_once(&TestEnv::new(), &cluster.url(""));
 }
 
 fn every_slot_once(env: &TestEnv, url: &str) {

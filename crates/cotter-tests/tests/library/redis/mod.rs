@@ -3,7 +3,6 @@
 mod answers;
 mod cluster;
 mod contention;
-mod declared;
 mod deployment;
 mod doctor;
 mod election;

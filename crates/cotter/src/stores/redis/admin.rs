@@ -3,7 +3,7 @@
 use super::SCHEME;
 use super::backend::Native;
 use super::batch::all;
-use super::errors::{is_about_slots, unexpected};
+use super::errors::{is_about_slots, is_on_its_way, unexpected};
 use super::foreign::explain_with_key;
 use super::sentinel::role::Role;
 use super::sharers::Sharers;
@@ -127,7 +127,7 @@ impl Native {
     async fn states(&self, names: Vec<Name>) -> Result<Vec<(Name, Stored)>> {
         let values = match self.values(&names).await {
             Err(e) if is_about_slots(&e) => {
-                let one_by_one = all(names.chunks(1).map(|name| self.values(name))).await;
+                let one_by_one = all(names.chunks(1).map(|name| self.value_here(name))).await;
                 one_by_one.into_iter().collect::<Result<Vec<_>>>()?.concat()
             }
             values => values?,
@@ -137,6 +137,14 @@ impl Native {
             _ => None,
         };
         Ok(names.into_iter().zip(values).filter_map(|(name, v)| Some((name, stored(v)?))).collect())
+    }
+
+    /// A name whose slot moves is listed where it is, unless it comes and goes behind the walk.
+    async fn value_here(&self, name: &[Name]) -> Result<Vec<Value>> {
+        match self.values(name).await {
+            Err(e) if is_on_its_way(&e) => Ok(vec![Value::Nil]),
+            values => values,
+        }
     }
 
     async fn values(&self, names: &[Name]) -> Result<Vec<Value>> {
@@ -165,6 +173,9 @@ impl Native {
             // In a list of many names, one of them must not hide the others.
             Err(e) if e.kind() == ErrorKind::ForeignKey && filter.exact.is_none() => {
                 record.problem = Some(e.to_string());
+            }
+            Err(e) if is_on_its_way(&e) && filter.exact.is_none() => {
+                record.problem = Some("its slot is moving to another node of the cluster".to_owned());
             }
             done => done.map_err(|e| e.with_name(&record.name))?,
         }

@@ -66,6 +66,12 @@ pub(super) fn is_about_slots(e: &Error) -> bool {
     e.source().and_then(|source| source.downcast_ref()).is_some_and(is_cross_slot)
 }
 
+/// Whether a node of a cluster has refused a request because the slot of the name moves, or has moved.
+pub(super) fn is_on_its_way(e: &Error) -> bool {
+    let code = e.source().and_then(|source| source.downcast_ref()).and_then(RedisError::code);
+    matches!(code, Some("MOVED" | "ASK" | "TRYAGAIN"))
+}
+
 /// What a node of a cluster says of names. Others look at what it is exactly.
 fn is_of_a_cluster(e: &RedisError) -> bool {
     matches!(e.code(), Some("CROSSSLOT" | "MOVED" | "ASK" | "TRYAGAIN" | "CLUSTERDOWN"))

@@ -1,7 +1,7 @@
 //! The contract on a cluster.
 
 use super::PATIENT;
-use crate::redis::declared::Watch;
+use super::declared::Watch;
 use cotter::conformance::{CASES, Fixture, run};
 use cotter::redis::Store;
 use cotter_testkit::servers::RedisCluster;

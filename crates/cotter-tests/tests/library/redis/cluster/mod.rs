@@ -2,7 +2,7 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `contract` | the contract on a cluster; the keys that scripts touch |
+//! | `contract`, `declared` | the contract on a cluster; the keys that scripts touch |
 //! | `moves` | slots that move while their names are held and waited for |
 //! | `failover` | masters that are replaced |
 //! | `places` | names of several masters: listings, renewals, notes |
@@ -11,6 +11,7 @@
 //! | `long_run` | many moves and failovers |
 
 mod contract;
+mod declared;
 mod doctor;
 mod failover;
 mod long_run;

@@ -2,6 +2,7 @@
 
 use super::{PATIENT, TTL, connect};
 use crate::redis::setup::queued;
+use cotter::backend::Filter;
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::RedisCluster;
 use cotter_testkit::timing::{Stopwatch, eventually, happens};
@@ -13,6 +14,7 @@ async fn a_lock_lives_on_while_its_slot_moves() {
     let cluster = RedisCluster::start(PATIENT);
     let (one, other) = (connect(&cluster, TTL / 3, "").await, connect(&cluster, TTL / 3, "").await);
     let held = one.mutex("a").lock().await.unwrap();
+    let another = one.mutex("b").lock().await.unwrap();
     let slot = cluster.slot("a");
     let from = cluster.master_of(slot, 0);
     let to = (from + 1) % 3;
@@ -23,10 +25,18 @@ async fn a_lock_lives_on_while_its_slot_moves() {
     while cluster.move_keys(slot, from, to, 1) > 0 {}
     tokio::time::sleep(TTL / 2).await;
     held.check().expect("violation[needless-loss]: it is renewed where it is");
+    let listed = one.list(Filter::held()).collect().await.unwrap();
+    assert!(listed.iter().all(|record| *record.name == *"b"), "{listed:?}");
+    assert_eq!(listed.len(), 1, "what moves hides nothing else");
+    let soon = Stopwatch::start();
+    let gone = other.mutex("a").try_lock_for(TTL / 6).await;
+    assert!(!matches!(gone, Ok(Some(_))), "{gone:?}");
+    soon.at_most(TTL, "whoever waits for a slot that moves does not wait for longer than it would");
     let token = held.token();
     let start = Stopwatch::start();
     held.finish().await.unwrap();
     start.at_most(TTL / 6, "nobody waits for it, and the lock itself says so");
+    another.finish().await.unwrap();
     let waiting = tokio::spawn(other.mutex("a").lock());
     cluster.end_move(slot, from, to);
     let next = happens("it is served", waiting).await.unwrap().unwrap();

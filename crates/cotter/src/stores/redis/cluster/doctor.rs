@@ -45,11 +45,10 @@ fn state(view: &View) -> Finding {
 
 /// A master without a replica takes its names with it.
 fn replicas(view: &View) -> Option<Finding> {
-    let mut least = BTreeMap::new();
-    for range in view.map.ranges() {
-        least.insert(range.master.to_string(), range.replicas);
-    }
-    let without: Vec<_> = least.iter().filter(|(_, replicas)| **replicas == 0).map(|(at, _)| &**at).collect();
+    let ranges = view.map.ranges().iter();
+    let masters: BTreeMap<_, _> = ranges.map(|range| (range.master.to_string(), range.replicas)).collect();
+    let without: Vec<_> =
+        masters.iter().filter(|(_, replicas)| **replicas == 0).map(|(at, _)| &**at).collect();
     if without.is_empty() {
         return Some(Finding::ok("failover", "each master has a replica that can take over"));
     }

@@ -26,8 +26,8 @@ impl Router {
         until: Until,
         request: impl Fn(Arc<Route>) -> F,
     ) -> Result<T> {
-        let last = until.moment().unwrap_or(Moment::ZERO);
-        let end = |now: Moment| (now + MAX_FAILURE_TIME).min(last.max(now + self.patience()));
+        let last = until.moment().unwrap_or(Moment::ZERO).max(self.now() + self.patience());
+        let end = |now: Moment| last.min(now + MAX_FAILURE_TIME);
         let mut search = Search::new(self, name, end(self.now()));
         loop {
             let began = self.now();

@@ -1,12 +1,9 @@
 //! A script touches no key that it was not given. Servers that share their keys out among several, and proxies in front of them,
 //! send a script to where its keys are, and refuse or miss all others.
 
-use cotter::conformance::{CASES, Fixture, run};
-use cotter::redis::Store;
 use cotter_testkit::servers::Redis;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 
 /// What a server carries out, as it tells a connection that watches it.
@@ -25,8 +22,6 @@ pub(super) struct Seen {
 }
 
 const END: &str = "the end of the watch";
-/// Most of the cases wait most of the time.
-const THREADS: usize = 16;
 
 impl Watch {
     pub(super) fn start(server: &Redis) -> Self {
@@ -84,23 +79,4 @@ fn touched(command: &str) -> usize {
         "UNLINK" | "DEL" | "RENAME" => 2,
         _ => 1,
     }
-}
-
-/// Every case of the contract, each under a prefix of its own.
-#[test]
-#[ignore = "needs redis-server"]
-fn scripts_touch_the_keys_that_they_are_given() {
-    let (server, next) = (Redis::start(), AtomicUsize::new(0));
-    let watch = Watch::start(&server);
-    thread::scope(|scope| {
-        for _ in 0..THREADS {
-            scope.spawn(|| {
-                while let Some(case) = CASES.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let url = server.url(&format!("prefix=cotter:{case}"));
-                    run(case, Fixture::sharing(Store::from_url(url).unwrap()));
-                }
-            });
-        }
-    });
-    watch.end().demand_given_keys(1000);
 }
