@@ -3,7 +3,7 @@
 use super::fields;
 use crate::redis::setup::{backend, claim, client, take};
 use cotter::backend::{Leave, Until};
-use cotter::{ErrorKind, EvictOrder, Eviction, Filter, Lease, LossCause, Released};
+use cotter::{ErrorKind, EvictOrder, Eviction, Filter, LossCause, Released};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::{Loss, Proxy, Redis};
 use cotter_testkit::timing::{Stopwatch, happens};

@@ -18,7 +18,7 @@ fn every_script_is_assembled() {
 }
 
 /// What a script calls a key: one of those that it was given, or a local that is one of those.
-const KEYS: [(&str, &str); 9] = [
+const KEYS: [(&str, &str); 11] = [
     ("SHARES", "local SHARES, RECORDS = KEYS[4], KEYS[5]"),
     ("RECORDS", "local SHARES, RECORDS = KEYS[4], KEYS[5]"),
     ("MARKER", "MARKER = table.remove(ARGV), table.remove(KEYS)"),
@@ -28,6 +28,8 @@ const KEYS: [(&str, &str); 9] = [
     ("records", "local key, shares, records, evicted = unpack(KEYS, 5 * i - 4, 5 * i - 1)"),
     ("key", "local key, shares, records, evicted = unpack(KEYS, 5 * i - 4, 5 * i - 1)"),
     ("key", "for i, key in ipairs(KEYS) do"),
+    ("lock", "local lock, lease = KEYS[2 * i - 5], KEYS[2 * i - 4]"),
+    ("lease", "local lock, lease = KEYS[2 * i - 5], KEYS[2 * i - 4]"),
 ];
 const WITHOUT_KEYS: [&str; 4] = ["'TIME'", "'INFO'", "'PUBLISH'", "'PUBSUB'"];
 
