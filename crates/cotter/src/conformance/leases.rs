@@ -85,9 +85,7 @@ pub(super) async fn extend_keeps_it(f: &Fixture) {
     let grant = take(&one, &claim).await;
     for _ in 0..3 {
         tokio::time::sleep(lease / 2).await;
-        let Extension::Extended { ttl, .. } = extend(&one, &grant, lease).await else {
-            panic!("it is held")
-        };
+        let Extension::Extended { ttl, .. } = extend(&one, &grant, lease).await else { panic!("it is held") };
         assert!(ttl.is_none_or(|given| given >= lease), "at least what was asked, not {ttl:?}");
         is_busy(&other, &f.claim("a")).await;
     }
