@@ -70,10 +70,16 @@ impl Waiter {
         kill_process(Pid::from_child(&self.child), signal).expect("it is there");
     }
 
-    /// A signal is on its way for a moment, in which the waiter may be served.
+    /// A signal is on its way for a moment, in which the waiter may be served: to each of its threads, one of which may wait in
+    /// a queue of the kernel.
     fn stands_still(&self) -> bool {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).expect("it is there");
-        stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+        let threads = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).expect("it is there");
+        let is_stopped = |thread: std::io::Result<std::fs::DirEntry>| {
+            let stat = std::fs::read_to_string(thread.expect("a folder").path().join("stat"));
+            // A thread that has ended meanwhile waits for nothing.
+            stat.map_or(true, |stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T')))
+        };
+        { threads }.all(is_stopped)
     }
 }
 

@@ -41,7 +41,13 @@ impl Crowd {
         let wait = |_| {
             let (waiter, next) = (waiter.clone(), claim_as(wanted));
             tokio::spawn(async move {
-                waiter.acquire(&next, Until::Forever).await.unwrap().granted().expect("its turn")
+                // So many at once may be too many for the server: whoever is refused asks again, as the engine does.
+                loop {
+                    match waiter.acquire(&next, Until::Forever).await {
+                        Ok(asked) => return asked.granted().expect("its turn"),
+                        Err(e) => assert!(e.is_retryable(), "{e:?}"),
+                    }
+                }
             })
         };
         Self { holder, held, waiting: (0..WAITING).map(wait).collect() }
@@ -59,6 +65,22 @@ impl Crowd {
         eventually("who can enter does", || self.served() >= wanted).await;
         start.at_most(SERVED_WITHIN, "who can enter is told");
     }
+}
+
+/// How many requests a server has received, when for two seconds no more arrive between two looks than these: a client that shares
+/// its cores with others may pause for longer than half a second.
+pub(crate) async fn at_rest(received: impl Fn() -> usize, signs: usize) -> usize {
+    let resting = async {
+        let (mut before, mut rests) = (received(), 0);
+        while rests < 4 {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            let now = received();
+            rests = if now <= before + signs { rests + 1 } else { 0 };
+            before = now;
+        }
+        before
+    };
+    happens("no more requests arrive", resting).await
 }
 
 /// One that gives up wakes the one behind it, which is not the first by that. `queued` counts those that hold or wait, and

@@ -11,7 +11,7 @@ use std::thread;
 /// These programs mostly wait for a server or for time to pass: more of their tests at once than there are cores. Others
 /// tell milliseconds apart.
 const WAITING: [&str; 3] = ["library", "cli", "scheduler"];
-const AT_ONCE: usize = 8;
+const AT_ONCE: usize = 6;
 
 /// Runs of many processes. The replicas mostly wait, for minutes: beside everything else. The storms need the machine for
 /// themselves, and wait as well: for leases to end, and for what they have stopped.

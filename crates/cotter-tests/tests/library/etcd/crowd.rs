@@ -80,18 +80,9 @@ fn received(server: &Etcd) -> usize {
     server.received(None).saturating_sub(alive)
 }
 
-/// The same, once it has received no more for two seconds: a client that shares its cores with others may pause for longer than
-/// half a second.
+/// How many messages have arrived, when no more do.
 async fn when_quiet(server: &Etcd) -> usize {
-    let mut before = received(server);
-    let mut quiet = 0;
-    while quiet < 4 {
-        tokio::time::sleep(Duration::from_millis(500)).await;
-        let now = received(server);
-        quiet = if now == before { quiet + 1 } else { 0 };
-        before = now;
-    }
-    before
+    crowd::at_rest(|| received(server), 0).await
 }
 
 /// A lease is kept alive once for all entries that are attached to it; fifty of them are looked at in one request.

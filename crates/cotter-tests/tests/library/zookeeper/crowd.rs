@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 const TTL: Duration = Duration::from_secs(30);
 /// Held by one process.
 const HELD: usize = 10_000;
+/// What arrives between two looks at a crowd at rest, at the most: now and then each of them looks whether it was overlooked.
+const SIGNS: usize = 40;
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs zookeeper"]
@@ -115,8 +117,7 @@ async fn a_release_wakes(held: Mode, wanted: Mode, served: usize) {
     })
     .await;
     // Each marks its node, and looks at the line once more.
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    let before = received(&server);
+    let before = crowd::at_rest(|| received(&server), SIGNS).await;
     crowd.release(served).await;
     tokio::time::sleep(Duration::from_millis(100)).await;
     let asked = received(&server) - before;
