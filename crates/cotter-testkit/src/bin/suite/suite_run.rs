@@ -14,12 +14,11 @@ const WAITING: [&str; 3] = ["library", "cli", "scheduler"];
 const AT_ONCE: usize = 6;
 
 /// Runs of many processes. The replicas mostly wait, for minutes: beside everything else. The storms need the machine for
-/// themselves, and wait as well: for leases to end, and for what they have stopped.
+/// themselves.
 const FLEETS: &str = "processes";
 const FLEET_RUNS: &str = "fleet_runs::";
 const REPLICAS: &str = "fleet_runs::replicas";
 const STORMS: &str = "fleet_runs::storm";
-const STORMS_AT_ONCE: usize = 4;
 
 /// More failures than this in one program have one cause, and repeating all of them would take hours.
 const REPEATED_AT_MOST: usize = 20;
@@ -39,19 +38,19 @@ pub(crate) fn some(programs: &[Program], only: &[String], skipped: &[String]) ->
 /// The same for all programs of the workspace, and the runs of many processes.
 pub(crate) fn all(programs: &[Program], skipped: &[String]) -> Result<Summary> {
     let fleets = programs.iter().find(|program| program.name == FLEETS).ok_or("there are no fleet runs")?;
-    let fleet_runs = |filter: &str, threads, prefix| Choice {
+    let fleet_runs = |filter: &str, prefix| Choice {
         only: vec![filter.into()],
         skipped: skipped.to_vec(),
-        threads,
+        threads: None,
         prefix,
     };
     thread::scope(|scope| {
-        let beside = fleet_runs(REPLICAS, None, "replicas | ");
+        let beside = fleet_runs(REPLICAS, "replicas | ");
         let replicas = scope.spawn(move || program_run::run(fleets, &beside));
         let mut summary = some(programs, &[], &[skipped, &[FLEET_RUNS.into()]].concat())?;
         let ended = replicas.join().map_err(|_| "the replicas cannot be run")??;
         summary.take(judged(fleets, ended)?);
-        summary.take(run_and_repeat(fleets, &fleet_runs(STORMS, Some(STORMS_AT_ONCE), ""))?);
+        summary.take(run_and_repeat(fleets, &fleet_runs(STORMS, ""))?);
         Ok(summary)
     })
 }
