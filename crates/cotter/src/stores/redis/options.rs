@@ -119,12 +119,6 @@ pub(super) fn parse(url: &str) -> Result<(Server, Options)> {
         return Err(config("recipe= needs mode=redisson"));
     }
     options.recipe = recipe.unwrap_or_default();
-    if options.protocol == Protocol::Redisson && !address.seeds.is_empty() {
-        // On a cluster, Redisson tells of a release with SPUBLISH, which reaches nobody who has subscribed with SUBSCRIBE.
-        return Err(config(
-            "mode=redisson does not work on a cluster: its releases are published on sharded channels there",
-        ));
-    }
     if !address.tls && !certificates.is_empty() {
         return Err(config(
             "ca=, cert= and key= need a URL that begins with rediss: (or rediss+sentinel:, rediss+cluster:)",
@@ -134,10 +128,21 @@ pub(super) fn parse(url: &str) -> Result<(Server, Options)> {
     options.instance = address.instance();
     options.has_sentinels = address.service.is_some();
     options.is_cluster = !address.seeds.is_empty();
+    options.check_cluster()?;
     Ok((address.server(&certificates)?, options))
 }
 
 impl Options {
+    /// On a cluster, Redisson tells of a release with SPUBLISH, which reaches nobody who has subscribed with SUBSCRIBE.
+    pub(super) fn check_cluster(&self) -> Result<()> {
+        if self.is_cluster && self.protocol == Protocol::Redisson {
+            return Err(config(
+                "mode=redisson does not work on a cluster: its releases are published on sharded channels there",
+            ));
+        }
+        Ok(())
+    }
+
     fn set(&mut self, key: &str, value: String, scheme: &str) -> Result<()> {
         match key {
             "mode" => self.protocol = protocol(&value)?,

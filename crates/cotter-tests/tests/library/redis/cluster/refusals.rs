@@ -1,6 +1,6 @@
 //! What is wrong with a URL or a cluster, and what is said of it.
 
-use cotter::redis::Store;
+use cotter::redis::{Protocol, Store};
 use cotter::{Client, Error, ErrorKind};
 use cotter_testkit::servers::{Redis, Sentinels, acl_rule};
 use cotter_testkit::timing::eventually;
@@ -41,6 +41,19 @@ async fn a_server_that_is_no_node_is_told_from_one() {
     let error = refusal(&url).await;
     assert!(error.to_string().contains("redis+sentinel://"), "{error}");
     assert!(!error.is_retryable(), "{error}");
+}
+
+#[tokio::test]
+async fn redisson_is_refused_however_it_was_chosen() {
+    let url = "redis+cluster://127.0.0.1:1";
+    let store = Store::from_url(url).unwrap().with_protocol(Protocol::Redisson);
+    let later = Client::builder().backend(store).connect().await.expect_err("nobody would be woken");
+    for error in [later, refusal(&format!("{url}?mode=redisson")).await] {
+        assert!(
+            error.kind() == ErrorKind::Config && error.to_string().contains("sharded channels"),
+            "{error}"
+        );
+    }
 }
 
 #[tokio::test]

@@ -46,6 +46,8 @@ pub(super) async fn connect(shared: &Arc<Shared>, host: &Host) -> Result<Arc<dyn
     if shared.voting.is_some() {
         return Err(config("a cluster cannot be a member of a quorum: name independent servers"));
     }
+    // The protocol may have been set after the URL was read.
+    shared.options.check_cluster()?;
     Ok(Arc::new(Router::open(shared, host).await?))
 }
 
