@@ -24,6 +24,7 @@
 //! | `authority` | certificates |
 //! | `logins` | logging in to a database server |
 //! | `counting` | clients that count while servers change places |
+//! | `next_host` | a server that is left for the next one of the URL |
 //! | `players` | clients that want one lock while servers change places |
 //! | `long_run` | programs that stand between clients and servers, in the long run only |
 //! | `kept` | names that stay locked after the release |
@@ -88,6 +89,8 @@ mod multi;
 mod mutex;
 #[cfg(feature = "mysql")]
 mod mysql;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod next_host;
 mod options;
 mod owners;
 #[cfg(any(feature = "etcd", feature = "zookeeper", feature = "redis"))]

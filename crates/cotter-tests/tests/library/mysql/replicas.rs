@@ -1,11 +1,10 @@
 //! What doctor says about a failover.
 
 use super::setup::{client, eventually, server};
+use crate::next_host::locked_there;
 use cotter::mysql::Store;
 use cotter::{Client, Finding, Lease, Level, Severity};
-use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Mariadb;
-use cotter_testkit::timing::FAR;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 
@@ -115,11 +114,7 @@ impl Failover {
         for (store, name) in stores {
             let client = if name == "a" { before.clone() } else { of(&store).await };
             let reading = if others_read { Some(tokio::spawn(read(of(&store).await))) } else { None };
-            let locked = tokio::time::timeout(FAR, client.mutex(name).lock()).await;
-            let guard = locked.ok().and_then(Result::ok);
-            demand(guard.is_some(), Kind::StuckWaiter, "the next host has it to give");
-            let other = others.mutex(name).try_lock().await.unwrap();
-            demand(other.is_none(), Kind::Overlap, "it is held on the next host");
+            let _guard = locked_there(&client, &others, name).await;
             reading.iter().for_each(JoinHandle::abort);
         }
     }
@@ -142,10 +137,8 @@ async fn a_server_is_left_where_the_commit_of_another_process_does_not_return() 
     eventually("its commit waits", || old.sql(waits) == "1").await;
     let hosts = format!("127.0.0.1:{},127.0.0.1:{}", old.port(), new.port());
     let second = client(&format!("mysql://app:secret@{hosts}/cotter?connect_timeout=1s"), TTL).await;
-    let guard = tokio::time::timeout(FAR, second.mutex("a").lock()).await.ok().and_then(Result::ok);
-    demand(guard.is_some(), Kind::StuckWaiter, "the next host has it to give");
     let others = client(&new.url(""), TTL).await;
-    assert!(others.mutex("a").try_lock().await.unwrap().is_none(), "it is held on the next host");
+    let _guard = locked_there(&second, &others, "a").await;
     hangs.abort();
 }
 

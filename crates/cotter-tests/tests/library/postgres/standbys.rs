@@ -1,10 +1,9 @@
 //! What doctor says about a failover.
 
 use super::setup::{client, eventually, server};
+use crate::next_host::locked_there;
 use cotter::{Finding, Level, Severity};
-use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Postgres;
-use cotter_testkit::timing::FAR;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -123,10 +122,7 @@ async fn is_left(options: &str, names: [&str; 2]) {
     set(&old, "synchronous_standby_names = gone");
     let others = client(&new.url(options), TTL).await;
     for (client, name) in [before, client(&url, TTL).await].into_iter().zip(names) {
-        let locked = tokio::time::timeout(FAR, client.mutex(name).lock()).await;
-        let guard = locked.ok().and_then(Result::ok);
-        demand(guard.is_some(), Kind::StuckWaiter, "the next host has it to give");
-        assert!(others.mutex(name).try_lock().await.unwrap().is_none(), "it is held on the next host");
+        let _guard = locked_there(&client, &others, name).await;
     }
 }
 
@@ -144,9 +140,7 @@ async fn a_server_is_left_where_the_commit_of_another_process_does_not_return() 
     eventually("its commit waits", || old.sql(waits) == "1").await;
     let hosts = format!("127.0.0.1:{},127.0.0.1:{}", old.port(), new.port());
     let second = client(&format!("postgres://app:secret@{hosts}/cotter?connect_timeout=1s"), TTL).await;
-    let guard = tokio::time::timeout(FAR, second.mutex("a").lock()).await.ok().and_then(Result::ok);
-    demand(guard.is_some(), Kind::StuckWaiter, "the next host has it to give");
     let others = client(&new.url(""), TTL).await;
-    assert!(others.mutex("a").try_lock().await.unwrap().is_none(), "it is held on the next host");
+    let _guard = locked_there(&second, &others, "a").await;
     hangs.abort();
 }

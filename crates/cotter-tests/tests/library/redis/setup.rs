@@ -1,9 +1,12 @@
 //! What these tests share.
 
 use cotter::backend::{Backend, Leave, Until};
+use cotter::{Guard, Mutex};
 pub(crate) use cotter_testkit::bare::{backend, claim, client, clock, crowd, queued, take};
+use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::{Redis, acl_rule};
 pub(crate) use cotter_testkit::timing::eventually;
+use cotter_testkit::timing::{Stopwatch, happens};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
@@ -27,4 +30,31 @@ pub(crate) fn pass_through(backend: &Arc<dyn Backend>, name: &str, ttl: Duration
         backend.release(&claim, USED).await.unwrap();
         grant.number
     })
+}
+
+/// Until there is a master again, an attempt may end with an error.
+pub(crate) async fn locked_again(mutex: &Mutex) -> Guard {
+    happens("it is locked again", async {
+        loop {
+            if let Ok(guard) = mutex.lock().await {
+                break guard;
+            }
+        }
+    })
+    .await
+}
+
+/// Gives a lock back to one who waits, and is told within this time, with a larger token.
+pub(crate) async fn hand_over(
+    held: Guard,
+    waiting: JoinHandle<cotter::Result<Guard>>,
+    within: Duration,
+) -> Guard {
+    let token = held.token();
+    held.finish().await.unwrap();
+    let start = Stopwatch::of(Kind::SlowHandOver);
+    let next = happens("it is served", waiting).await.unwrap().unwrap();
+    start.at_most(within, "it is told by a message");
+    demand(next.token() > token, Kind::TokenOrder, "tokens rise");
+    next
 }

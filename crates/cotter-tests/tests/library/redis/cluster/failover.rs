@@ -2,29 +2,16 @@
 
 use super::{SILENCE, TTL, connect, replaced};
 use crate::players::Players;
-use crate::redis::setup::queued;
-use cotter::{Guard, Mutex};
+use crate::redis::setup::{hand_over, locked_again, queued};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::RedisCluster;
-use cotter_testkit::timing::{Stopwatch, eventually, happens};
+use cotter_testkit::timing::{Stopwatch, eventually};
 use std::time::Duration;
 
 /// A lock that an old master has released last may be held until the end of its lease on the new one.
 const SHORT: Duration = Duration::from_secs(2);
 /// The time from the loss of a master until its names can be locked.
 const BACK: Duration = Duration::from_secs(8);
-
-/// Until there is a master, an attempt may end with an error.
-async fn locked_again(mutex: &Mutex) -> Guard {
-    happens("it is locked again", async {
-        loop {
-            if let Ok(guard) = mutex.lock().await {
-                break guard;
-            }
-        }
-    })
-    .await
-}
 
 /// With a replica that has each grant, nobody else gets a lock that is held. There is one replica, so that nothing is granted until
 /// an old master has come back as the replica of the new one.
@@ -101,12 +88,7 @@ async fn a_waiter_is_served_by_the_new_master() {
     let channels = || cluster.nodes[new].command(&["PUBSUB", "CHANNELS", "cotter:wake:*"]);
     eventually("the waiter is subscribed on the new master", || channels().contains("wake")).await;
     held.check().expect("violation[needless-loss]: the new master has the lock");
-    let token = held.token();
-    held.finish().await.unwrap();
-    let start = Stopwatch::of(Kind::SlowHandOver);
-    let next = happens("it is served", waiting).await.unwrap().unwrap();
-    start.at_most(TTL / 6, "it is told by a message");
-    demand(next.token() > token, Kind::TokenOrder, "tokens rise");
+    drop(hand_over(held, waiting, TTL / 6).await);
     cluster.nodes[old].go_on();
 }
 

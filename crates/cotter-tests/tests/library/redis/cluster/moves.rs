@@ -1,7 +1,7 @@
 //! Slots that move while their names are held and waited for.
 
 use super::{PATIENT, TTL, connect};
-use crate::redis::setup::queued;
+use crate::redis::setup::{hand_over, queued};
 use cotter::backend::Filter;
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::RedisCluster;
@@ -59,11 +59,5 @@ async fn a_waiter_follows_the_slot() {
     cluster.move_slot(slot, from, to);
     let channels = || cluster.nodes[to].command(&["PUBSUB", "CHANNELS", "cotter:wake:*"]);
     eventually("the waiter is subscribed where the slot is", || channels().contains("wake")).await;
-    let token = held.token();
-    held.finish().await.unwrap();
-    let start = Stopwatch::of(Kind::SlowHandOver);
-    let next = happens("it is served", waiting).await.unwrap().unwrap();
-    start.at_most(TTL / 6, "it is told by a message");
-    demand(next.token() > token, Kind::TokenOrder, "tokens rise");
-    next.finish().await.unwrap();
+    hand_over(held, waiting, TTL / 6).await.finish().await.unwrap();
 }
