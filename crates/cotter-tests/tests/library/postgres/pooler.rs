@@ -39,17 +39,38 @@ async fn locks_pass_through_a_pooler() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs postgres and pgbouncer"]
 async fn a_wait_leaves_nothing_in_the_sessions_of_a_pooler() {
+    leave_nothing(0, 5).await;
+}
+
+/// They take the sessions that the pooler would have given to the one who looks for it.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres and pgbouncer"]
+async fn a_wait_leaves_nothing_in_the_sessions_of_a_busy_pooler() {
+    leave_nothing(3, 15).await;
+}
+
+async fn leave_nothing(busy: usize, waits: usize) {
     let server = Postgres::builder().with("log_statement", "all").with("log_min_messages", "log").start();
     server.migrate_all();
     let pooler = Pooler::start(&server);
+    let mut others = tokio::task::JoinSet::new();
+    for other in 0..busy {
+        let client = client(&pooler.url(""), TTL).await;
+        others.spawn(async move {
+            loop {
+                client.mutex(format!("of {other}")).lock().await.unwrap().finish().await.unwrap();
+            }
+        });
+    }
     let holder = client(&server.url(""), TTL).await;
     let held = holder.mutex("pooled").lock().await.unwrap();
-    for _ in 0..5 {
+    for _ in 0..waits {
         let waiter = client(&pooler.url(""), TTL).await;
         let waited = waiter.mutex("pooled").try_lock_for(Duration::from_millis(300)).await.unwrap();
         assert!(waited.is_none(), "it is held");
         waiter.close(TTL).await.unwrap();
     }
+    others.shutdown().await;
     let locks = "select count(*) from pg_locks where locktype = 'advisory'";
     assert_eq!(server.sql(locks), "0", "violation[left-behind]: advisory locks");
     let log = server.log();

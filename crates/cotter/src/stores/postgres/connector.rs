@@ -289,13 +289,13 @@ impl Connector {
         Listening::start(client, driver).await
     }
 
-    /// A pooler with a session for each client may have none left for a second one.
+    /// If the pooler has no session for a second client, this is not known, and it is taken to change them.
     async fn changes_sessions(&self, place: &Endpoint, listening: &Listening) -> Result<bool> {
         let asking = async {
             let other = self.connect_to_listen(place).await?;
             listening.changes_sessions(&other).await
         };
-        timeout(self.options.common.timeout / 2, asking).await.unwrap_or(Ok(false))
+        timeout(self.options.common.timeout / 2, asking).await.unwrap_or(Ok(true))
     }
 }
 

@@ -9,6 +9,9 @@ use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::task::AbortHandle;
 use tokio_postgres::{AsyncMessage, Client};
 
+/// The number of times that a pooler is tried.
+const ROUNDS: usize = 8;
+
 /// A connection that listens on one channel.
 pub(super) struct Listening {
     /// Without it the connection would end.
@@ -52,13 +55,22 @@ impl Listening {
 
     /// Whether a pooler gives the statements of one client to several sessions, as in transaction mode. `other` is a second client of
     /// the same pooler. Those that prefer the session that was used last give the first client's to the second one, and
-    /// those that take turns give the first client another one.
+    /// those that take turns give the first client another one. Other clients may be in the way of either, so that it is tried
+    /// several times.
     pub(super) async fn changes_sessions(&self, other: &Self) -> Result<bool> {
-        let (one, two) = (self.session().await?, self.session().await?);
-        other.run("begin").await?;
-        let changes = one != two || other.session().await? == one || self.session().await? != one;
-        other.run("rollback").await?;
-        Ok(changes)
+        let own = self.session().await?;
+        for _ in 0..ROUNDS {
+            if self.session().await? != own {
+                return Ok(true);
+            }
+            other.run("begin").await?;
+            let changes = other.session().await? == own || self.session().await? != own;
+            other.run("rollback").await?;
+            if changes {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The process of the server that answers.
