@@ -5,7 +5,7 @@ use super::kept::{Keep, Kept};
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -30,7 +30,8 @@ pub enum Loss {
 
 #[derive(Debug)]
 struct Rules {
-    target: SocketAddr,
+    /// The port of the server for new connections.
+    target: AtomicU16,
     state: Mutex<State>,
     /// Both directions of all connections carry nothing; what arrives is kept from going on.
     frozen: AtomicBool,
@@ -74,7 +75,7 @@ impl Proxy {
         let listener = TcpListener::bind(address).expect("a free port");
         let address = listener.local_addr().expect("an address");
         let rules = Arc::new(Rules {
-            target: SocketAddr::from(([127, 0, 0, 1], target_port)),
+            target: AtomicU16::new(target_port),
             state: Mutex::default(),
             frozen: AtomicBool::new(false),
             refusing: AtomicBool::new(false),
@@ -186,6 +187,11 @@ impl Proxy {
         self.rules.state().open.values().for_each(|(client, _)| _ = client.shutdown(Shutdown::Both));
     }
 
+    /// New connections lead to another server; those that are open stay.
+    pub fn turn_to(&self, target_port: u16) {
+        self.rules.target.store(target_port, Ordering::SeqCst);
+    }
+
     /// New connections are closed at once.
     pub fn refuse(&self, yes: bool) {
         self.rules.refusing.store(yes, Ordering::SeqCst);
@@ -225,7 +231,9 @@ fn accept(rules: &Arc<Rules>, listener: &TcpListener) {
         if rules.refusing.load(Ordering::SeqCst) {
             continue;
         }
-        let Ok(server) = TcpStream::connect(rules.target) else { continue };
+        let Ok(server) = TcpStream::connect(("127.0.0.1", rules.target.load(Ordering::SeqCst))) else {
+            continue;
+        };
         let _ = (client.set_nodelay(true), server.set_nodelay(true));
         if let Some(copy) = client.try_clone().ok().zip(server.try_clone().ok()) {
             rules.state().open.insert(number, copy);

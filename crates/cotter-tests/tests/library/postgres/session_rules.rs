@@ -1,10 +1,11 @@
 //! The rules of locks that live with a session, which a run may break unnoticed, each provoked.
 
 use super::setup::{backend, claim, client, eventually, server, take};
+use crate::next_host::locked_there;
 use cotter::backend::{Backend, Claim, Leave, Until};
 use cotter::{ErrorKind, Eviction, Filter};
 use cotter_testkit::history::{Kind, demand};
-use cotter_testkit::servers::Proxy;
+use cotter_testkit::servers::{Postgres, Proxy};
 use cotter_testkit::timing::FAR;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -62,6 +63,37 @@ async fn no_token_is_reserved_for_a_transaction_that_has_ended() {
         Kind::TokenOrder,
         format!("{last} was reserved after {}", next.number),
     );
+}
+
+/// Something in between may turn to another server while a session stays on the old one, and a transaction there may have the same
+/// number.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn tokens_come_from_the_server_that_has_the_transaction() {
+    let (old, new) = (Postgres::start(), Postgres::start());
+    [&old, &new].iter().for_each(|server| server.migrate_all());
+    let proxy = Proxy::start(old.port());
+    let one = client(&proxy.postgres_url("mode=row"), TTL).await;
+    let other = client(&new.url("mode=row"), TTL).await;
+    for client in [&one, &other] {
+        client.mutex("a").lock().await.unwrap().finish().await.unwrap();
+    }
+    proxy.turn_to(new.port());
+    let requests = "from pg_stat_activity where usename = 'app' and query not like '%rollback%'";
+    old.sql(&format!("select pg_terminate_backend(pid, 5000) {requests}"));
+    let go_on_to = |end: &str| {
+        format!("do $$ begin while pg_current_xact_id() < '{end}'::xid8 loop commit; end loop; end $$")
+    };
+    new.sql(&go_on_to("5000"));
+    let open = "begin; select pg_current_xact_id(); select pg_sleep(600)";
+    let mut open = new.psql("cotter").args(["-c", open]).stdout(Stdio::null()).spawn().unwrap();
+    let number = "select coalesce(max(backend_xid::text::bigint), 0) from pg_stat_activity";
+    eventually("a transaction is open", || new.sql(number) != "0").await;
+    let end = new.sql(number).parse::<u64>().unwrap() - 1;
+    old.sql(&go_on_to(&end.to_string()));
+    let _guard = locked_there(&one, &other, "a").await;
+    open.kill().unwrap();
+    open.wait().unwrap();
 }
 
 /// A request to cancel a statement may arrive before the statement: it is repeated until the statement answers.

@@ -24,8 +24,13 @@ pub(crate) struct SessionId {
     pub(super) pid: i32,
     /// When it began, in µs: another session may get the same process id later.
     began: i64,
+    /// When its server was started.
+    pub(super) server_start: i64,
 }
 
+/// When the server was started, in µs: no two servers have that in common, not even a primary and its standby.
+pub(super) const SERVER_START: &str =
+    "(extract(epoch from pg_catalog.pg_postmaster_start_time()) * 1000000)::bigint";
 /// Set once in each session. The server looks whether the client of a session that waits is still there, and asks its host
 /// ([`TcpLimits`]). Nothing that a session commits has to survive a crash: after one, the server's clock replaces lost counters.
 const SETTINGS: &str = "select pg_backend_pid(), current_setting('server_version_num')::integer, \
@@ -59,8 +64,12 @@ impl SessionConnector for Connector {
         let [idle, interval, count] = [idle, interval, count].map(|limit| limit.to_string());
         let [silence, unanswered] = [silence, unanswered].map(|limit| format!("{}ms", limit.as_millis()));
         let bound = [&silence, &idle, &interval, &count, &unanswered].map(|value| (value as _, Type::TEXT));
-        let settings = live.rows(SETTINGS, &bound).await.and_then(one)?;
-        let id = SessionId { pid: value(&settings, 0)?, began: value(&settings, 2)? };
+        let settings = live.rows(&format!("{SETTINGS}, {SERVER_START}"), &bound).await.and_then(one)?;
+        let id = SessionId {
+            pid: value(&settings, 0)?,
+            began: value(&settings, 2)?,
+            server_start: value(&settings, settings.len() - 1)?,
+        };
         if value::<i32>(&settings, 1)? >= HAS_TRANSACTION_TIMEOUT {
             live.run("set transaction_timeout = 0").await?;
         }

@@ -1,10 +1,11 @@
 //! `SELECT … FOR UPDATE`: a row that a transaction keeps locked, as long as it is open.
 //!
 //! Tokens are in another row, written over another session in a transaction of its own: in this one they would go with it when
-//! its holder dies. They are reserved only while this transaction is in progress.
+//! its holder dies. They are reserved only while this transaction is in progress. Another server may have one with the same number,
+//! and that session may lead to it, if something in between has changed its mind: so the server has to be the same one.
 
 use super::backend::{Held, Inner, Steps, setting, silence};
-use super::connection::{Connection, Refusal, block, refusal, transaction};
+use super::connection::{Connection, Refusal, SERVER_START, block, refusal, transaction};
 use crate::backend::Claim;
 use crate::stores::postgres::SCHEME;
 use crate::stores::postgres::backend::{hex, one, value};
@@ -118,8 +119,8 @@ impl Steps for Row {
             claimed: format!("{} is not null and {IN_PROGRESS}", silence(IDLE, lasts, true)),
             insert: format!("insert into {c}_row (name) values ($1) on conflict do nothing returning 1"),
             tokens: format!(
-                "select set_config('synchronous_commit', 'off', true), \
-                 {c}_hold_v1('{lock_set}', $1, $2::uuid, $3, $4, null, $5, $6)"
+                "select set_config('synchronous_commit', 'off', true), case when {SERVER_START} = $7 then \
+                 {c}_hold_v1('{lock_set}', $1, $2::uuid, $3, $4, null, $5, $6) end"
             ),
             table,
             lock_set,
@@ -179,13 +180,14 @@ impl Steps for Row {
         held: &Held,
     ) -> Result<Tokens> {
         let (id, turns) = (hex(claim.id), i32::from(claim.turns.max(1)));
-        let bound: [Bound<'_>; 6] = [
+        let bound: [Bound<'_>; 7] = [
             (&&*claim.name, Type::TEXT),
             (&id, Type::TEXT),
             (&turns, Type::INT4),
             (&&*claim.label, Type::TEXT),
             (&session.id.pid, Type::INT4),
             (&held.xid, Type::TEXT),
+            (&session.id.server_start, Type::INT8),
         ];
         let reserving = async {
             let live = inner.parts.pool.of(claim.id).live().await?;
