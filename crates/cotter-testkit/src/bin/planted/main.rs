@@ -4,12 +4,15 @@
 //! |---|---|
 //! | `bug` | the bugs of the list, and what counts as found |
 //! | `choice` | which of them are tried |
+//! | `group` | which of them can be planted together |
 //! | `selection` | what is compiled for a bug |
 //! | `source` | where the test of a bug stands in the source |
 //! | `tree` | a copy of the tracked files, in which bugs are planted |
 //!
-//! A few are tried at a time. Some bugs show in the timing of several processes only, and a machine that builds beside
-//! them may hide them: a bug that was missed is tried once more with nothing beside it, and only that verdict counts.
+//! A few are tried at a time, and those that have little to do with each other are built together, each with its own test. Some bugs
+//! show in the timing of several processes only, and a machine that builds beside them may hide them, or another bug does: a
+//! bug that was missed is tried once more alone, with nothing beside it, and only that verdict counts. Where `COTTER_LONG` is set,
+//! each is planted alone from the beginning.
 //!
 //! Works on copies, so that the tree itself is never touched. Arguments: names of bugs, none = all of them;
 //! `--store STORE` are those whose tests need this store and no other; `--skip TEXT` leaves out the bugs whose test has this in
@@ -17,12 +20,14 @@
 
 mod bug;
 mod choice;
+mod group;
 mod selection;
 mod source;
 mod tree;
 
-use bug::{Bug, List, Verdict};
+use bug::{Bug, List};
 use choice::Choice;
+use group::{Group, groups};
 use selection::Selection;
 use source::Sources;
 use std::collections::BTreeMap;
@@ -32,7 +37,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::Instant;
 use tree::Tree;
 
 type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
@@ -43,6 +47,8 @@ const FOLDER: &str = "crates/cotter-testkit/planted";
 const TREES: usize = 3;
 /// As many bugs for one tree at most: what they share is built once for them.
 const LOT: usize = 16;
+/// As many bugs in one build at most: another one makes it more likely that one hides another.
+const TOGETHER: usize = 4;
 
 fn main() -> ExitCode {
     match run(&std::env::args().skip(1).collect::<Vec<_>>()) {
@@ -71,10 +77,11 @@ fn run(args: &[String]) -> Result<bool> {
         return Err("no bug of that name is on the list".into());
     }
     let target = root.join(target);
-    let mut missed = plant(&root, &target, &bugs, TREES)?;
+    let together = if std::env::var_os("COTTER_LONG").is_some() { 1 } else { TOGETHER };
+    let mut missed = plant(&root, &target, &bugs, TREES, together)?;
     if !missed.is_empty() {
         say(&format!("once more, one at a time: {}", missed.len()));
-        missed = plant(&root, &target, &missed, 1)?;
+        missed = plant(&root, &target, &missed, 1, 1)?;
     }
     let all = if missed.is_empty() { "each found by its own violation" } else { "not all found" };
     say(&format!("{} planted bugs, {all}", bugs.len()));
@@ -82,28 +89,31 @@ fn run(args: &[String]) -> Result<bool> {
 }
 
 /// Those that are built alike, in lots that keep all trees busy to the end.
-fn lots<'a>(bugs: &[&'a Bug]) -> Vec<Vec<&'a Bug>> {
+fn lots<'a>(root: &Path, bugs: &[&'a Bug], together: usize) -> Result<Vec<Vec<Group<'a>>>> {
     let mut alike = BTreeMap::<Selection, Vec<&Bug>>::new();
     for bug in bugs {
         alike.entry(Selection::of(bug)).or_default().push(bug);
     }
-    let mut lots: Vec<Vec<&Bug>> =
-        alike.values().flat_map(|bugs| bugs.chunks(LOT)).map(<[&Bug]>::to_vec).collect();
+    let chunks = alike.values().flat_map(|bugs| bugs.chunks(LOT));
+    let mut lots = chunks.map(|lot| groups(root, lot, together)).collect::<Result<Vec<_>>>()?;
     lots.sort_by_key(|lot| std::cmp::Reverse(lot.len()));
-    lots
+    Ok(lots)
 }
 
 /// Tries all of them, each tree the next lot that is left. Those that were missed.
-fn plant<'a>(root: &Path, target: &Path, bugs: &[&'a Bug], trees: usize) -> Result<Vec<&'a Bug>> {
-    let (lots, next) = (lots(bugs), AtomicUsize::new(0));
+fn plant<'a>(
+    root: &Path,
+    target: &Path,
+    bugs: &[&'a Bug],
+    trees: usize,
+    together: usize,
+) -> Result<Vec<&'a Bug>> {
+    let (lots, next) = (lots(root, bugs, together)?, AtomicUsize::new(0));
     let work = |number| -> Result<Vec<&'a Bug>> {
         let (tree, mut missed) = (Tree::copy(root, target, number)?, Vec::new());
         while let Some(lot) = lots.get(next.fetch_add(1, Ordering::Relaxed)) {
-            for bug in lot {
-                let start = Instant::now();
-                let verdict = tree.try_bug(bug)?;
-                report(bug, &verdict, start);
-                missed.extend(verdict.is_err().then_some(*bug));
+            for group in lot {
+                missed.extend(tree.try_group(group)?);
             }
         }
         Ok(missed)
@@ -121,15 +131,6 @@ fn plant<'a>(root: &Path, target: &Path, bugs: &[&'a Bug], trees: usize) -> Resu
             trees.into_iter().map(|tree| tree.join().unwrap_or_else(|_| Err("a tree panicked".into())));
         missed.collect::<Result<Vec<_>>>().map(|missed| missed.concat())
     })
-}
-
-fn report(bug: &Bug, verdict: &Verdict, start: Instant) {
-    let (mark, what) = match verdict {
-        Ok(()) => ("found", &bug.broken),
-        Err(how) => ("MISSED", how),
-    };
-    let seconds = start.elapsed().as_secs();
-    say(&format!("{mark:6} {seconds:3} s  {:34} {:22} {what}", bug.name, bug.violation));
 }
 
 fn say(line: &str) {
