@@ -55,7 +55,10 @@ impl SlotMap {
             .map(|range| parse_range(range, asked).ok_or_else(|| unexpected("a range of slots that is none")))
             .collect::<Result<Vec<_>>>()?;
         ranges.sort_by_key(|range| range.first);
-        Ok(Self(ranges))
+        match ranges.is_sorted_by(|one, next| one.last < next.first) {
+            true => Ok(Self(ranges)),
+            false => Err(unexpected("a slot with two masters")),
+        }
     }
 
     /// The master of a slot; `None` if nobody has it.
@@ -135,8 +138,10 @@ mod tests {
         assert_eq!([master(100), master(201)], [None, None]);
         assert_eq!(master(200).as_deref(), Some("h:2"));
         assert_eq!((map.missing(), map.ranges()[1].replicas), (SLOTS - 200, 1));
-        assert!(
-            SlotMap::parse(Value::Array(vec![range(5, 4, &[node("h", 1)])]), &HostPort::new("h", 1)).is_err()
-        );
+        let backwards = vec![range(5, 4, &[node("h", 1)])];
+        let twice = vec![range(0, 16383, &[node("h", 1)]), range(7, 16383, &[node("h", 2)])];
+        for wrong in [backwards, twice] {
+            assert!(SlotMap::parse(Value::Array(wrong), &HostPort::new("h", 1)).is_err());
+        }
     }
 }
