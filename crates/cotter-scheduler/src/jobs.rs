@@ -1,12 +1,14 @@
 //! Inspection and control of the jobs of a group.
 
-use crate::decide::slot_after;
 use crate::notes::{
-    Arguments, Control, Entry, JobControl, Pause, State, edit_group, edit_job, history, load_all,
-    load_control, one_shots, roster, standby,
+    Arguments, Control, Entry, GroupControl, JobControl, Pause, State, edit_group, edit_job, history,
+    load_all, load_control, one_shots, roster, standby,
 };
-use crate::{Ending, Error, ErrorKind, Result, UnixTime};
+use crate::pausing::Pausing;
+use crate::status::{JobStatus, stand_by, status};
+use crate::{Error, ErrorKind, Result, UnixTime};
 use cotter::Client;
+use std::time::Duration;
 
 /// The jobs of a group: their status and history, and requests to the processes that run them.
 ///
@@ -22,63 +24,6 @@ pub struct Jobs {
     reason: String,
 }
 
-/// The status of a job, from its notes.
-#[non_exhaustive]
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JobStatus {
-    /// The name within the group.
-    pub name: String,
-    /// The trigger of the definition in effect, as text.
-    pub trigger: String,
-    /// The generation of that definition.
-    pub generation: u64,
-    /// Whether the job is paused.
-    pub paused: bool,
-    /// The operator that paused it, or the group.
-    pub paused_by: Option<String>,
-    /// The reason for the pause, if one was given.
-    pub pause_reason: Option<String>,
-    /// The operator of the last request to pause, resume or trigger it.
-    pub asked_by: Option<String>,
-    /// The number of pending requests to run it.
-    pub requests: u64,
-    /// The latest slot that is settled.
-    pub last_slot: Option<UnixTime>,
-    /// The next slot, by the store's clock and without jitter; `None` while the job is paused or disabled, and for a fixed delay
-    /// while it runs. A slot in the past is overdue.
-    pub next_slot: Option<UnixTime>,
-    /// The time at which the last run will be retried, if it has failed and will be.
-    pub retry_at: Option<UnixTime>,
-    /// The number of the attempt of the last run.
-    pub attempt: Option<u32>,
-    /// The host of the last run; `None` if it is not known.
-    pub host: Option<String>,
-    /// The end of the last successful run.
-    pub succeeded: Option<UnixTime>,
-    /// The fencing token of the last run.
-    pub token: Option<u64>,
-    /// When the last run started.
-    pub started: Option<UnixTime>,
-    /// When the last run ended; `None` while it is in progress, or if it crashed and this was not noticed yet.
-    pub ended: Option<UnixTime>,
-    /// How the last run ended.
-    pub ending: Option<Ending>,
-    /// The hosts that have another definition of the job and stand by, as far as they were seen in the last minutes.
-    pub standby: Vec<StandsBy>,
-}
-
-/// A host that stands by for a job because another definition is in effect.
-#[non_exhaustive]
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StandsBy {
-    /// The host; `None` if it has no name.
-    pub host: Option<String>,
-    /// When it began to stand by.
-    pub since: UnixTime,
-    /// When it last said so, which it repeats every five minutes.
-    pub seen: UnixTime,
-}
-
 /// The maximum length of the names of operators and their reasons, in characters.
 const MAX_TEXT: usize = 200;
 
@@ -90,6 +35,9 @@ fn short(text: String) -> String {
 }
 
 impl Jobs {
+    /// How long something has to be due before a job is called [overdue](crate::JobStatus::overdue_since). Where all is well, a scheduler
+    /// starts it within a second or so.
+    pub const OVERDUE: Duration = Duration::from_secs(5);
     /// The maximum length of the arguments of a request, names and values together, in bytes.
     pub const MAX_ARGUMENTS: usize = 1024;
     /// The maximum number of pending requests with arguments, for each job.
@@ -142,36 +90,44 @@ impl Jobs {
         Ok(found)
     }
 
+    /// The store's clock, or that of this host if the store has none: what all times of jobs are compared with.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Store`].
+    pub async fn now(&self) -> Result<UnixTime> {
+        store_time(&self.client).await
+    }
+
     /// Pauses a job: no more slots are started until it is resumed. A run in progress is not affected, and slots that pass
-    /// during the pause do not count as missed. A [triggered](Self::trigger) job runs even if it is paused.
+    /// during the pause do not count as missed. A [triggered](Self::trigger) job runs even if it is paused. If it is paused already,
+    /// that pause stays as it is.
     ///
     /// # Errors
     /// [`ErrorKind::UnknownJob`], [`ErrorKind::Store`], [`ErrorKind::NoNotes`].
-    pub async fn pause(&self, job: &str) -> Result<()> {
-        self.ask(job, |control, _, _| {
-            control.pause(self.pause_of());
-            Ok(())
-        })
-        .await
+    pub async fn pause(&self, job: &str) -> Result<Pausing> {
+        let pause = |control: &mut JobControl, _, _: &State| {
+            let changed = control.pause(self.pause_of());
+            Ok((changed, control.pause.clone()))
+        };
+        let ((changed, own), group) = self.ask(job, pause).await?;
+        Ok(Pausing::new(changed, own, group))
     }
 
-    /// Resumes a job: slots from now on are run.
+    /// Resumes a job: slots from now on are run, unless the group is paused as well.
     ///
     /// # Errors
     /// As [`pause`](Self::pause).
-    pub async fn resume(&self, job: &str) -> Result<()> {
-        self.ask(job, |control, now, _| {
-            control.resume(now);
-            Ok(())
-        })
-        .await
+    pub async fn resume(&self, job: &str) -> Result<Pausing> {
+        let resume = |control: &mut JobControl, now, _: &State| Ok(control.resume(now));
+        let (changed, group) = self.ask(job, resume).await?;
+        Ok(Pausing::new(changed, None, group))
     }
 
     /// Requests one run as soon as possible, even of a paused job, but not of a disabled one. Several requests during a run count
     /// as one, unless they have [arguments](Self::trigger_with).
     ///
     /// # Errors
-    /// As [`pause`](Self::pause).
+    /// As [`pause`](Self::pause); [`ErrorKind::Job`] if the job is disabled.
     pub async fn trigger(&self, job: &str) -> Result<()> {
         self.trigger_with(job, []).await
     }
@@ -180,7 +136,7 @@ impl Jobs {
     /// that were requested before. Its retries have the same arguments.
     ///
     /// # Errors
-    /// As [`pause`](Self::pause); [`ErrorKind::Job`] for a name that is empty or occurs twice, for more than
+    /// As [`trigger`](Self::trigger); [`ErrorKind::Job`] for a name that is empty or occurs twice, for more than
     /// [`MAX_ARGUMENTS`](Self::MAX_ARGUMENTS) bytes, and if [`MAX_REQUESTS`](Self::MAX_REQUESTS) requests with arguments are
     /// pending already, or if the requests for this and other jobs fill the note that they share.
     pub async fn trigger_with(
@@ -189,7 +145,10 @@ impl Jobs {
         arguments: impl IntoIterator<Item = (String, String)>,
     ) -> Result<()> {
         let arguments = checked(job, arguments)?;
-        self.ask(job, |control, now, state| {
+        let request = |control: &mut JobControl, now, state: &State| {
+            if state.is_disabled() {
+                return Err(Error::job(job, "it is disabled by its definition, and would not run"));
+            }
             control.request(state.handled, &arguments, now);
             match control.arguments.len() {
                 0..=Self::MAX_REQUESTS => Ok(()),
@@ -199,8 +158,8 @@ impl Jobs {
                 )
                 .passing()),
             }
-        })
-        .await
+        };
+        self.ask(job, request).await.map(|_| ())
     }
 
     /// Returns the last runs of a job, oldest first.
@@ -213,21 +172,25 @@ impl Jobs {
     }
 
     /// Pauses the whole group: no more slots of any job are started until it is resumed, including jobs that are added
-    /// later. Jobs that are paused individually stay paused when the group is resumed.
+    /// later. Jobs that are paused individually stay paused when the group is resumed. If it is paused already, that pause stays as
+    /// it is.
     ///
     /// # Errors
     /// [`ErrorKind::Store`], [`ErrorKind::NoNotes`].
-    pub async fn pause_all(&self) -> Result<()> {
-        edit_group(&self.client, &self.group, |all| all.pause(self.pause_of())).await
+    pub async fn pause_all(&self) -> Result<Pausing> {
+        let pause = |all: &mut GroupControl| (all.pause(self.pause_of()), all.pause.clone());
+        let (changed, group) = edit_group(&self.client, &self.group, pause).await?;
+        Ok(Pausing::new(changed, None, group))
     }
 
     /// Resumes the whole group: slots from now on are run.
     ///
     /// # Errors
     /// As [`pause_all`](Self::pause_all).
-    pub async fn resume_all(&self) -> Result<()> {
+    pub async fn resume_all(&self) -> Result<Pausing> {
         let now = store_time(&self.client).await?;
-        edit_group(&self.client, &self.group, |all| all.resume(&self.by, now)).await
+        let changed = edit_group(&self.client, &self.group, |all| all.resume(&self.by, now)).await?;
+        Ok(Pausing::new(changed, None, None))
     }
 
     /// Forgets a job that was removed: it is no longer listed, and its state, its history, the requests to it and its
@@ -248,7 +211,7 @@ impl Jobs {
         for (key, _) in keys.iter().zip(notes).filter(|(_, note)| note.is_some()) {
             guard.put_note_at(key, "").await?;
         }
-        edit_job(&self.client, &self.group, job, |_| Ok(None)).await?;
+        edit_job(&self.client, &self.group, job, |_| Ok((None, ()))).await?;
         one_shots::forget(&self.client, &self.group, job).await?;
         standby::forget(&self.client, &self.group, job).await?;
         roster::remove(&self.client, &self.group, job).await?;
@@ -260,18 +223,19 @@ impl Jobs {
         Pause { by: self.by.clone(), reason: self.reason.clone() }
     }
 
-    /// Changes the requests to a job, which is given with the store's time and its state.
-    async fn ask(
+    /// Changes the requests to a job, which is given with the store's time and its state. Returns what the change has found, and the
+    /// pause of the group.
+    async fn ask<T>(
         &self,
         job: &str,
-        edit: impl Fn(&mut JobControl, UnixTime, &State) -> Result<()>,
-    ) -> Result<()> {
+        edit: impl Fn(&mut JobControl, UnixTime, &State) -> Result<T>,
+    ) -> Result<(T, Option<Pause>)> {
         let state = self.known(job).await?;
         let now = store_time(&self.client).await?;
         let change = |mut asked: JobControl| {
-            edit(&mut asked, now, &state)?;
+            let found = edit(&mut asked, now, &state)?;
             asked.by.clone_from(&self.by);
-            Ok(Some(asked))
+            Ok((Some(asked), found))
         };
         edit_job(&self.client, &self.group, job, change).await
     }
@@ -327,44 +291,4 @@ pub(crate) fn checked(job: &str, arguments: impl IntoIterator<Item = (String, St
 pub(crate) async fn store_time(client: &Client) -> Result<UnixTime> {
     let time = client.time().await?;
     Ok(time.unwrap_or_else(|| client.clock().wall()).into())
-}
-
-fn status(name: String, state: &State, control: &Control, now: UnixTime) -> JobStatus {
-    let asked = control.of(&name);
-    let run = state.run.as_ref();
-    let retry_at = run.and_then(|run| run.retry_at).filter(|_| asked.pause.is_none());
-    let next_slot = if asked.pause.is_none() {
-        slot_after(state, state.last.map_or(now, |last| last.max(now)))
-    } else {
-        None
-    };
-    let (paused_by, reason) = asked.pause.map(|pause| (pause.by, pause.reason)).unzip();
-    JobStatus {
-        name,
-        trigger: state.trigger.clone(),
-        generation: state.generation,
-        paused: paused_by.is_some(),
-        paused_by,
-        pause_reason: reason.filter(|reason| !reason.is_empty()),
-        asked_by: (!asked.by.is_empty()).then_some(asked.by),
-        requests: asked.requests.saturating_sub(state.handled),
-        last_slot: state.last,
-        next_slot,
-        retry_at,
-        attempt: run.map(|run| run.attempt),
-        host: run.map(|run| run.host.clone()).filter(|host| !host.is_empty()),
-        succeeded: state.succeeded,
-        token: run.map(|run| run.token),
-        started: run.map(|run| run.started),
-        ended: run.and_then(|run| run.ended),
-        ending: run.and_then(|run| run.ending()),
-        standby: Vec::new(),
-    }
-}
-
-/// A host that has been restarted since, and whose definition is in effect now, has not taken back what it had said.
-fn stand_by(hosts: standby::Hosts, state: &State) -> Vec<StandsBy> {
-    let named = |host: String| (!host.is_empty()).then_some(host);
-    let hosts = hosts.into_iter().filter(|(host, seen)| *host != state.by || seen.at > state.defined_at);
-    hosts.map(|(host, seen)| StandsBy { host: named(host), since: seen.since, seen: seen.at }).collect()
 }

@@ -7,7 +7,7 @@ use cotter_scheduler::{Ending, JobStatus, StandsBy, UnixTime};
 use serde_json::{Value, json};
 use std::io::Write;
 
-pub(super) fn print(jobs: &[JobStatus], console: &Console) -> Result<(), Failure> {
+pub(super) fn print(jobs: &[JobStatus], now: UnixTime, console: &Console) -> Result<(), Failure> {
     if console.json {
         for job in jobs {
             writeln!(console.out(), "{}", object(job))?;
@@ -18,14 +18,14 @@ pub(super) fn print(jobs: &[JobStatus], console: &Console) -> Result<(), Failure
         console.confirm("no job of this group has ever been started");
     }
     let head = ["JOB", "STATE", "NEXT", "LAST RUN", "HOST", "TOOK", "OUTCOME", "LAST SUCCESS", "TRIGGER"];
-    table::print(head, jobs.iter().map(row), console)
+    table::print(head, jobs.iter().map(|job| row(job, now)), console)
 }
 
-fn row(job: &JobStatus) -> [String; 9] {
+fn row(job: &JobStatus, now: UnixTime) -> [String; 9] {
     let none = || "-".to_owned();
     [
         clean(&job.name),
-        state(job) + &standby(job),
+        state(job) + &overdue(job, now) + &standby(job),
         job.retry_at.or(job.next_slot).map_or_else(none, |slot| slot.to_string()),
         job.started.map_or_else(none, millis),
         job.host.as_deref().map_or_else(none, clean),
@@ -56,6 +56,12 @@ fn state(job: &JobStatus) -> String {
     }
 }
 
+/// What no scheduler has started although it is due.
+fn overdue(job: &JobStatus, now: UnixTime) -> String {
+    let since = |at| format!(", overdue for {}", words(now.since(at)));
+    job.overdue_since.map(since).unwrap_or_default()
+}
+
 /// The hosts that have another definition.
 fn standby(job: &JobStatus) -> String {
     let name = |host: &StandsBy| host.host.as_deref().map_or_else(|| "a host".to_owned(), clean);
@@ -79,10 +85,12 @@ pub(super) fn object(job: &JobStatus) -> Value {
         "requests": job.requests,
         "last_slot": job.last_slot.map(|slot| slot.to_string()),
         "next_slot": job.next_slot.map(|slot| slot.to_string()),
+        "overdue_since": time(job.overdue_since),
         "retry_at": time(job.retry_at),
         "attempt": job.attempt,
         "token": job.token.map(|token| token.to_string()),
         "host": job.host,
+        "first_started": millis(job.first_started),
         "started": time(job.started),
         "ended": time(job.ended),
         "succeeded": time(job.succeeded),

@@ -7,11 +7,13 @@
 //! | `arguments` | the arguments of a requested run |
 //! | `history` | the last runs of one |
 //! | `one_shots` | runs at a time of their own |
+//! | `pauses` | what is said about pauses |
 
 pub(crate) mod arguments;
 mod history;
 mod list;
 mod one_shots;
+mod pauses;
 mod watch;
 
 use crate::config;
@@ -131,23 +133,22 @@ pub(crate) async fn run(args: &Jobs, global: &Global, console: &Console) -> Resu
     let client = chosen.connect(Client::builder(), console).await?;
     let jobs = cotter_scheduler::Jobs::new(&client, group).by(operator());
     match &args.action {
-        Action::List { watch: None } => list::print(&jobs.list().await?, console)?,
+        Action::List { watch: None } => list::print(&jobs.list().await?, jobs.now().await?, console)?,
         Action::List { watch: Some(every) } => return watch::run(&jobs, *every, console).await,
-        Action::Pause { which: Which { job: Some(job), .. }, reason } => {
-            jobs.reason(reason).pause(job).await?;
-            console.confirm(&format!("{job}: paused; no slots are started until it is resumed"));
+        Action::Pause { which: Which { job, .. }, reason } => {
+            let jobs = jobs.reason(reason);
+            let done = match job {
+                Some(job) => jobs.pause(job).await?,
+                None => jobs.pause_all().await?,
+            };
+            say(console, done.changed, &pauses::paused(job.as_deref(), &done));
         }
-        Action::Pause { reason, .. } => {
-            jobs.reason(reason).pause_all().await?;
-            console.confirm("all jobs are paused; no slots are started until they are resumed");
-        }
-        Action::Resume { which: Which { job: Some(job), .. } } => {
-            jobs.resume(job).await?;
-            console.confirm(&format!("{job}: resumed"));
-        }
-        Action::Resume { .. } => {
-            jobs.resume_all().await?;
-            console.confirm("resumed, except for jobs that are paused individually");
+        Action::Resume { which: Which { job, .. } } => {
+            let done = match job {
+                Some(job) => jobs.resume(job).await?,
+                None => jobs.resume_all().await?,
+            };
+            say(console, done.changed && done.pause.is_none(), &pauses::resumed(job.as_deref(), &done));
         }
         Action::Trigger { job, arguments } => {
             jobs.trigger_with(job, arguments.iter().cloned()).await.map_err(refused)?;
@@ -163,6 +164,11 @@ pub(crate) async fn run(args: &Jobs, global: &Global, console: &Console) -> Resu
         }
     }
     Ok(Exit::Done)
+}
+
+/// Confirms what was asked for where somebody looks, and says everywhere that something else is the case.
+fn say(console: &Console, is_as_asked: bool, text: &str) {
+    if is_as_asked { console.confirm(text) } else { console.remark(text) }
 }
 
 /// The failure of a request. Unlike the jobs of a file, what is wrong with it is on the command line.

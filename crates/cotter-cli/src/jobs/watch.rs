@@ -2,7 +2,7 @@
 
 use super::list;
 use cotter_console::{Console, Exit, Failure};
-use cotter_scheduler::{JobStatus, Jobs};
+use cotter_scheduler::{JobStatus, Jobs, UnixTime};
 use std::collections::HashMap;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
@@ -15,10 +15,10 @@ const CLEAR: &[u8] = b"\x1b[H\x1b[2J";
 pub(super) async fn run(jobs: &Jobs, every: Duration, console: &Console) -> Result<Exit, Failure> {
     let (mut known, mut is_down) = (HashMap::new(), false);
     loop {
-        match jobs.list().await.map_err(Failure::from) {
-            Ok(found) => {
+        match look(jobs).await {
+            Ok((found, now)) => {
                 is_down = false;
-                print(&found, &mut known, console)?;
+                print(&found, now, &mut known, console)?;
             }
             Err(failure) if failure.exit != Exit::Unreachable => return Err(failure),
             Err(failure) if !std::mem::replace(&mut is_down, true) => console.failure(&failure),
@@ -28,9 +28,14 @@ pub(super) async fn run(jobs: &Jobs, every: Duration, console: &Console) -> Resu
     }
 }
 
+async fn look(jobs: &Jobs) -> Result<(Vec<JobStatus>, UnixTime), Failure> {
+    Ok((jobs.list().await?, jobs.now().await?))
+}
+
 /// Prints what there is: in place of the last time on a terminal, after an empty line elsewhere, and what has changed as JSON.
 fn print(
     found: &[JobStatus],
+    now: UnixTime,
     known: &mut HashMap<String, JobStatus>,
     console: &Console,
 ) -> Result<(), Failure> {
@@ -39,9 +44,9 @@ fn print(
         print_changes(found, known, console)?;
     } else if out.is_terminal() {
         out.write_all(CLEAR)?;
-        list::print(found, console)?;
+        list::print(found, now, console)?;
     } else {
-        list::print(found, console)?;
+        list::print(found, now, console)?;
         writeln!(out)?;
     }
     Ok(out.flush()?)

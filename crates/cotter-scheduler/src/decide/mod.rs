@@ -27,7 +27,7 @@ pub(crate) use lapse::{DOUBT, OVERDUE};
 use planner::{Plan, Planner};
 use rate::next_on_grid;
 use std::time::Duration;
-pub(crate) use stored::slot_after;
+pub(crate) use stored::{due_since, settled_until, slot_after};
 
 /// How far a note may be ahead of the store's clock without an alarm.
 pub(crate) const MAX_NOTE_LEAD: Duration = Duration::from_secs(1);

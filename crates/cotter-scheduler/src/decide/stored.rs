@@ -22,19 +22,23 @@ pub(crate) fn slot_after(state: &State, after: UnixTime) -> Option<UnixTime> {
     next.filter(|at| trigger.1.covers(*at))
 }
 
+/// No slot up to this instant is still to be started.
+pub(crate) fn settled_until(state: &State, control: &JobControl) -> UnixTime {
+    // Slots that pass during a pause are dropped, and nothing is written about them.
+    let resumed = control.resumed_at.unwrap_or(UnixTime::EPOCH);
+    state.last.unwrap_or(UnixTime::EPOCH).max(resumed - TICK)
+}
+
 /// When the earliest became due of what somebody who runs the definition in effect starts, or has started by now: a slot, a
 /// retry, a request, a one-shot run, or the end of a run that nobody works at. `None` if there is no such thing, or the job is
 /// paused or disabled. It may be in the future.
-pub(super) fn due_since(state: &State, control: &JobControl) -> Option<UnixTime> {
+pub(crate) fn due_since(state: &State, control: &JobControl) -> Option<UnixTime> {
     if control.pause.is_some() || state.is_disabled() {
         return None;
     }
     let run = state.run.as_ref();
     let unfinished = state.unfinished().map(|run| run.started);
-    // Slots that pass during a pause are dropped, and nothing is written about them.
-    let resumed = control.resumed_at.unwrap_or(UnixTime::EPOCH);
-    let settled = state.last.unwrap_or(UnixTime::EPOCH).max(resumed - TICK);
-    let slot = slot_after(state, settled).map(|at| at + state.shift);
+    let slot = slot_after(state, settled_until(state, control)).map(|at| at + state.shift);
     // A definition may have fewer retries than the one before, which left this one.
     let ended = run.and_then(|run| run.ended);
     let retry_at = run.and_then(|run| run.retry_at);

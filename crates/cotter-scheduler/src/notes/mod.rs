@@ -38,8 +38,8 @@ mod written;
 
 use changes::Changes;
 pub(crate) use control::{
-    Arguments, Control, GROUP, JobControl, Loaded, Pause, edit_group, edit_job, load as load_control,
-    load_changed, tell_one_shots,
+    Arguments, Control, GROUP, GroupControl, JobControl, Loaded, Pause, edit_group, edit_job,
+    load as load_control, load_changed, tell_one_shots,
 };
 pub use history::Entry;
 pub(crate) use load::load_all;

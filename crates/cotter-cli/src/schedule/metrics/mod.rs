@@ -115,9 +115,9 @@ impl Metrics {
             return status.clone();
         }
         let loading = async {
-            let jobs = Jobs::new(client, &self.group).list().await.ok()?;
-            let now = client.time().await.ok()?.unwrap_or_else(|| client.clock().wall());
-            Some(Arc::new(Status { jobs, now: now.into() }))
+            let of_group = Jobs::new(client, &self.group);
+            let jobs = of_group.list().await.ok()?;
+            Some(Arc::new(Status { jobs, now: of_group.now().await.ok()? }))
         };
         let status = timeout(STORE_TIMEOUT, loading).await.ok().flatten();
         if status.is_some() {

@@ -105,9 +105,14 @@ fn shared(page: &mut Page, group: &str, status: &Status) {
     };
     let success = "End of the last successful run on any host.";
     gauge("cotter_job_last_success_timestamp_seconds", success, &|job| job.succeeded.map(seconds));
-    let age = "Time since the last successful run on any host.";
+    let age = "Time since the last successful run on any host; as long as there was none, since the first start of the job.";
     gauge("cotter_job_last_success_age_seconds", age, &|job| {
-        job.succeeded.map(|at| status.now.since(at).as_secs_f64())
+        Some(status.now.since(job.succeeded.unwrap_or(job.first_started)).as_secs_f64())
+    });
+    let overdue =
+        "Time for which something has been due that no host has started; 0 if there is no such thing.";
+    gauge("cotter_job_overdue_seconds", overdue, &|job| {
+        Some(job.overdue_since.map_or(0.0, |at| status.now.since(at).as_secs_f64()))
     });
     let standby = "Hosts that stand by because another definition of the job is in effect.";
     gauge("cotter_job_standing_by", standby, &|job| Some(job.standby.len() as f64));

@@ -98,10 +98,14 @@ fn figures_of_runs_are_served_and_bad_requests_do_no_harm() {
     let there = address(&mut other);
     let age = "cotter_job_last_success_age_seconds{group=\"g\",job=\"good\"}";
     until("the age is there", || value(&get(&there, "/metrics"), age).is_some_and(|age| age < 60.0));
-    assert_eq!(
-        value(&get(&there, "/metrics"), "cotter_job_last_success_age_seconds{group=\"g\",job=\"bad\"}"),
-        None
+    let page = get(&there, "/metrics");
+    let of_bad = |name: &str| value(&page, &format!("{name}{{group=\"g\",job=\"bad\"}}"));
+    assert!(
+        of_bad("cotter_job_last_success_age_seconds").is_some_and(|age| (0.0..60.0).contains(&age)),
+        "it has never succeeded, since it was there: {page}"
     );
+    assert_eq!(of_bad("cotter_job_last_success_timestamp_seconds"), None);
+    assert_eq!(of_bad("cotter_job_overdue_seconds"), Some(0.0));
     for run in [run, other] {
         run.signal(Signal::TERM);
         run.end().code(0);

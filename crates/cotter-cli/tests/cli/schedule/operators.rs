@@ -128,6 +128,47 @@ fn a_whole_group_is_paused_with_a_reason() {
 }
 
 #[test]
+fn a_request_that_changes_nothing_says_so() {
+    let env = TestEnv::new();
+    let mut run = env.schedule("[job.a]\nfixed_rate = \"1h\"\nshell = \"true\"\n[job.off]\nenabled = false\nfixed_rate = \"1h\"\nshell = \"true\"\n");
+    event(&mut run, "started");
+    let jobs = |words: &[&str]| env.run([&["jobs", "--group", "g"], words].concat());
+    jobs(&["resume", "a"]).code(0).one_line(&["a: was not paused"]);
+    jobs(&["resume", "--all"]).code(0).one_line(&["the group was not paused"]);
+    jobs(&["pause", "a", "--reason", "one"]).code(0).silent();
+    jobs(&["pause", "a", "--reason", "two"]).code(0).one_line(&[
+        "a: was paused already, by ",
+        " on ",
+        ": one",
+    ]);
+    jobs(&["resume", "a"]).code(0).silent();
+    jobs(&["pause", "--all", "--reason", "all of it"]).code(0).silent();
+    jobs(&["pause", "--all"]).code(0).one_line(&["the group: was paused already, by ", ": all of it"]);
+    let still = ["a: it has no pause of its own", "the whole group is paused, by ", ": all of it", "--all"];
+    jobs(&["resume", "a"]).code(0).one_line(&still);
+    jobs(&["pause", "a"]).code(0).silent();
+    jobs(&["resume", "a"]).code(0).one_line(&["a: its own pause has ended", "the whole group is paused"]);
+    until("it is known", || jobs(&["list"]).stdout.contains("off "));
+    jobs(&["trigger", "off"]).code(64).one_line(&["\"off\"", "disabled"]);
+    run.signal(Signal::TERM);
+    run.end().code(0);
+}
+
+#[test]
+fn what_no_scheduler_starts_is_listed_as_overdue() {
+    let env = TestEnv::new();
+    let mut run = env.schedule("[job.a]\nfixed_rate = \"100ms\"\nshell = \"true\"\n");
+    event(&mut run, "ended");
+    let list = |words: &[&str]| env.run([words, &["jobs", "--group", "g", "list"]].concat()).code(0);
+    assert_eq!(list(&["--json"]).json()[0]["overdue_since"], Value::Null);
+    run.signal(Signal::TERM);
+    run.end().code(0);
+    until("it is overdue", || list(&[]).stdout.contains("waiting, overdue for "));
+    let json = list(&["--json"]).json();
+    assert!(json[0]["overdue_since"].is_string() && json[0]["first_started"].is_string(), "{json:?}");
+}
+
+#[test]
 fn a_job_that_nobody_knows_is_64() {
     let env = TestEnv::new();
     env.run(["jobs", "--group", "g", "pause", "x"]).code(64).one_line(&["has no job \"x\""]);

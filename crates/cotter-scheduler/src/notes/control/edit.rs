@@ -1,56 +1,60 @@
 //! Adding requests, by compare and set.
 
 use super::super::{shard, swap::try_swap};
-use super::{GROUP, GroupControl, JobControl, LIST, parse_shard};
+use super::{GROUP, GroupControl, JobControl, LIST, Pause, parse_shard};
 use crate::{Error, ErrorKind, Result};
 use cotter::{Client, Note};
 
 /// How often a request is retried when other requests are written at the same time.
 const MAX_ATTEMPTS: usize = 100;
 
-/// Changes the requests to one job; `None` removes them.
-pub(crate) async fn edit_job(
+/// Changes the requests to one job; `None` removes them. Returns what the change has found, and the pause of the group.
+pub(crate) async fn edit_job<T>(
     client: &Client,
     group: &str,
     job: &str,
-    change: impl Fn(JobControl) -> Result<Option<JobControl>>,
-) -> Result<()> {
+    change: impl Fn(JobControl) -> Result<(Option<JobControl>, T)>,
+) -> Result<(T, Option<Pause>)> {
     let shard = shard::of(job);
     let key = shard::key(LIST, shard);
     let changed = |note: Option<&Note>| -> Result<_> {
         let mut all = parse_shard(note)?;
         let before = all.remove(job).unwrap_or_default();
-        let after = change(before)?;
+        let (after, found) = change(before)?;
         all.extend(after.map(|after| (job.to_owned(), after)));
         let bytes = serde_json::to_vec(&all).expect("requests can be written");
-        if bytes.len() > Note::MAX_BYTES { Err(full(group, job)) } else { Ok((Some(bytes), ())) }
+        if bytes.len() > Note::MAX_BYTES { Err(full(group, job)) } else { Ok((Some(bytes), found)) }
     };
     for _ in 0..MAX_ATTEMPTS {
-        if try_swap(client, group, &key, changed).await?.is_some() {
-            return edit_group(client, group, |all| all.jobs.add(shard)).await;
+        if let Some(found) = try_swap(client, group, &key, changed).await? {
+            let tell = |all: &mut GroupControl| {
+                all.jobs.add(shard);
+                all.pause.clone()
+            };
+            return Ok((found, edit_group(client, group, tell).await?));
         }
     }
     Err(contended(group))
 }
 
-/// Changes the requests to the whole group.
-pub(crate) async fn edit_group(
+/// Changes the requests to the whole group. Returns what the change has found.
+pub(crate) async fn edit_group<T>(
     client: &Client,
     group: &str,
-    change: impl Fn(&mut GroupControl),
-) -> Result<()> {
+    change: impl Fn(&mut GroupControl) -> T,
+) -> Result<T> {
     let changed = |note: Option<&Note>| -> Result<_> {
         let mut all = GroupControl::parse(note)?;
-        change(&mut all);
+        let found = change(&mut all);
         all.edit = rand::random();
         if all.origin == 0 {
             all.origin = rand::random();
         }
-        Ok((Some(serde_json::to_vec(&all).expect("requests can be written")), ()))
+        Ok((Some(serde_json::to_vec(&all).expect("requests can be written")), found))
     };
     for _ in 0..MAX_ATTEMPTS {
-        if try_swap(client, group, GROUP, changed).await?.is_some() {
-            return Ok(());
+        if let Some(found) = try_swap(client, group, GROUP, changed).await? {
+            return Ok(found);
         }
     }
     Err(contended(group))

@@ -48,17 +48,22 @@ impl GroupControl {
         seen.origin != 0 && self.origin != seen.origin
     }
 
-    /// A group that is paused stays as it is.
-    pub(crate) fn pause(&mut self, pause: Pause) {
+    /// A group that is paused stays as it is. Returns whether anything has changed.
+    pub(crate) fn pause(&mut self, pause: Pause) -> bool {
         self.by.clone_from(&pause.by);
+        let changes = self.pause.is_none();
         self.pause.get_or_insert(pause);
+        changes
     }
 
-    pub(crate) fn resume(&mut self, by: &str, now: UnixTime) {
+    /// Returns whether anything has changed.
+    pub(crate) fn resume(&mut self, by: &str, now: UnixTime) -> bool {
         by.clone_into(&mut self.by);
-        if self.pause.take().is_some() {
+        let changes = self.pause.take().is_some();
+        if changes {
             self.resumed_at = Some(now);
         }
+        changes
     }
 
     pub(super) fn parse(note: Option<&Note>) -> Result<Self> {

@@ -37,15 +37,20 @@ pub(crate) struct JobControl {
 pub(crate) type Arguments = BTreeMap<String, String>;
 
 impl JobControl {
-    /// A job that is paused stays as it is.
-    pub(crate) fn pause(&mut self, pause: Pause) {
+    /// A job that is paused stays as it is. Returns whether anything has changed.
+    pub(crate) fn pause(&mut self, pause: Pause) -> bool {
+        let changes = self.pause.is_none();
         self.pause.get_or_insert(pause);
+        changes
     }
 
-    pub(crate) fn resume(&mut self, now: UnixTime) {
-        if self.pause.take().is_some() {
+    /// Returns whether anything has changed.
+    pub(crate) fn resume(&mut self, now: UnixTime) -> bool {
+        let changes = self.pause.take().is_some();
+        if changes {
             self.resumed_at = Some(now);
         }
+        changes
     }
 
     /// Adds a request to run, given the latest one that is settled.

@@ -102,7 +102,7 @@ mod tests {
         let store = || cotter::Client::builder().url("memory:").in_this_runtime();
         let pause = |mut control: JobControl| {
             control.pause = Some(Pause { by: "alice".into(), reason: String::new() });
-            Ok(Some(control))
+            Ok((Some(control), ()))
         };
         assert_ne!(shard::of("a"), shard::of("b"));
         let before = store().connect().await.unwrap();

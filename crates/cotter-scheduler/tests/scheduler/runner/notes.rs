@@ -115,6 +115,45 @@ async fn a_history_has_host_code_and_output_of_failures() {
     replica.stop().await;
 }
 
+/// What is listed is what is the case: the next slot is the first one that nobody has run, and not the first one from now on.
+#[tokio::test(start_paused = true)]
+async fn what_no_scheduler_starts_is_listed_as_overdue() {
+    let world = World::new();
+    let begin = |s: Scheduler| {
+        s.job(Job::new("each-minute", every(S * 60), |_| async {}))
+            .job(Job::new("on-demand", Trigger::on_demand(), |_| async {}))
+            .job(Job::new("paused", every(S), |_| async {}))
+    };
+    let replica = world.start(begin).await;
+    let (jobs, clock) = (Jobs::new(&replica.client, "g"), replica.handle.clone());
+    sleep(S).await;
+    jobs.pause("paused").await.unwrap();
+    sleep(S * 90).await;
+    let overdue = async || {
+        let list = jobs.list().await.unwrap();
+        list.into_iter().map(|job| (job.overdue_since, job.next_slot)).collect::<Vec<_>>()
+    };
+    let healthy = overdue().await;
+    assert!(healthy.iter().all(|(since, _)| since.is_none()), "{healthy:?}");
+    assert!(healthy[0].1.is_some_and(|next| next > clock.now()));
+    replica.stop().await;
+    jobs.trigger("on-demand").await.unwrap();
+    let asked = jobs.now().await.unwrap();
+    sleep(Jobs::OVERDUE - MS * 100).await;
+    assert_eq!(overdue().await[1].0, None, "it may still be started in time");
+    sleep(S * 300).await;
+    let stopped = overdue().await;
+    assert_eq!(stopped[0].0, healthy[0].1, "violation[unseen]: since the first slot that was not run");
+    assert_eq!(stopped[0].1, healthy[0].1, "violation[unseen]: which is still the next one");
+    assert!(stopped[1].0.is_some_and(|since| since <= asked && asked <= since + S), "since the request");
+    assert_eq!(stopped[2], (None, None), "nobody has to start a paused job");
+    let replica = world.start(begin).await;
+    sleep(S * 2).await;
+    let again = overdue().await;
+    assert!(again.iter().all(|(since, _)| since.is_none()), "{again:?}");
+    replica.stop().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn ten_thousand_jobs_are_listed_and_paused_in_few_round_trips() {
     let (world, faults) = (World::new(), Faults::seeded(1));

@@ -48,7 +48,7 @@ const TREES: usize = 3;
 /// As many bugs for one tree at most: what they share is built once for them.
 const LOT: usize = 16;
 /// As many bugs in one build at most: another one makes it more likely that one hides another.
-const TOGETHER: usize = 4;
+const TOGETHER: usize = 3;
 
 fn main() -> ExitCode {
     match run(&std::env::args().skip(1).collect::<Vec<_>>()) {

@@ -1,0 +1,37 @@
+//! What a request to pause or resume has changed, and what is the case after it.
+
+use crate::notes::Pause;
+
+/// The result of a request to pause or resume a job or a group.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pausing {
+    /// Whether the request has changed anything.
+    pub changed: bool,
+    /// The pause that is in effect now.
+    pub pause: Option<PausedBy>,
+}
+
+/// A pause that is in effect.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PausedBy {
+    /// The operator that asked for it.
+    pub by: String,
+    /// The reason, if one was given.
+    pub reason: Option<String>,
+    /// Whether the whole group is paused, and not the job alone.
+    pub of_group: bool,
+}
+
+impl Pausing {
+    pub(crate) fn new(changed: bool, own: Option<Pause>, group: Option<Pause>) -> Self {
+        let of_group = own.is_none();
+        let pause = own.or(group).map(|Pause { by, reason }| PausedBy {
+            by,
+            reason: (!reason.is_empty()).then_some(reason),
+            of_group,
+        });
+        Self { changed, pause }
+    }
+}

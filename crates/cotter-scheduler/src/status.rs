@@ -1,0 +1,116 @@
+//! The status of a job: what its notes and the requests to it tell, at an instant of the store's clock.
+
+use crate::decide::{due_since, settled_until, slot_after};
+use crate::notes::{Control, JobControl, State, standby};
+use crate::{Ending, Jobs, UnixTime};
+
+/// The status of a job, from its notes.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobStatus {
+    /// The name within the group.
+    pub name: String,
+    /// The trigger of the definition in effect, as text.
+    pub trigger: String,
+    /// The generation of that definition.
+    pub generation: u64,
+    /// Whether the job is paused.
+    pub paused: bool,
+    /// The operator that paused it, or the group.
+    pub paused_by: Option<String>,
+    /// The reason for the pause, if one was given.
+    pub pause_reason: Option<String>,
+    /// The operator of the last request to pause, resume or trigger it.
+    pub asked_by: Option<String>,
+    /// The number of pending requests to run it.
+    pub requests: u64,
+    /// The latest slot that is settled.
+    pub last_slot: Option<UnixTime>,
+    /// The next slot, by the store's clock and without jitter: the first one that is not settled, and while the job runs, the first
+    /// one from now on. `None` while the job is paused or disabled, and for a fixed delay while it runs.
+    pub next_slot: Option<UnixTime>,
+    /// Since when something is due that no scheduler has started: a slot, a retry, a request or a one-shot run. `None` if there is no
+    /// such thing or it is not [`OVERDUE`](crate::Jobs::OVERDUE) yet, and while the job runs or is paused or disabled.
+    pub overdue_since: Option<UnixTime>,
+    /// The first start of a scheduler with this job.
+    pub first_started: UnixTime,
+    /// The time at which the last run will be retried, if it has failed and will be.
+    pub retry_at: Option<UnixTime>,
+    /// The number of the attempt of the last run.
+    pub attempt: Option<u32>,
+    /// The host of the last run; `None` if it is not known.
+    pub host: Option<String>,
+    /// The end of the last successful run.
+    pub succeeded: Option<UnixTime>,
+    /// The fencing token of the last run.
+    pub token: Option<u64>,
+    /// When the last run started.
+    pub started: Option<UnixTime>,
+    /// When the last run ended; `None` while it is in progress, or if it crashed and this was not noticed yet.
+    pub ended: Option<UnixTime>,
+    /// How the last run ended.
+    pub ending: Option<Ending>,
+    /// The hosts that have another definition of the job and stand by, as far as they were seen in the last minutes.
+    pub standby: Vec<StandsBy>,
+}
+
+/// A host that stands by for a job because another definition is in effect.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StandsBy {
+    /// The host; `None` if it has no name.
+    pub host: Option<String>,
+    /// When it began to stand by.
+    pub since: UnixTime,
+    /// When it last said so, which it repeats every five minutes.
+    pub seen: UnixTime,
+}
+
+pub(crate) fn status(name: String, state: &State, control: &Control, now: UnixTime) -> JobStatus {
+    let asked = control.of(&name);
+    let run = state.run.as_ref();
+    let retry_at = run.and_then(|run| run.retry_at).filter(|_| asked.pause.is_none());
+    let next_slot = next_slot(state, &asked, now);
+    let is_overdue = |at: &UnixTime| state.unfinished().is_none() && *at + Jobs::OVERDUE <= now;
+    let overdue_since = due_since(state, &asked).filter(is_overdue);
+    let (paused_by, reason) = asked.pause.map(|pause| (pause.by, pause.reason)).unzip();
+    JobStatus {
+        name,
+        trigger: state.trigger.clone(),
+        generation: state.generation,
+        paused: paused_by.is_some(),
+        paused_by,
+        pause_reason: reason.filter(|reason| !reason.is_empty()),
+        asked_by: (!asked.by.is_empty()).then_some(asked.by),
+        requests: asked.requests.saturating_sub(state.handled),
+        last_slot: state.last,
+        next_slot,
+        overdue_since,
+        first_started: state.anchor,
+        retry_at,
+        attempt: run.map(|run| run.attempt),
+        host: run.map(|run| run.host.clone()).filter(|host| !host.is_empty()),
+        succeeded: state.succeeded,
+        token: run.map(|run| run.token),
+        started: run.map(|run| run.started),
+        ended: run.and_then(|run| run.ended),
+        ending: run.and_then(|run| run.ending()),
+        standby: Vec::new(),
+    }
+}
+
+fn next_slot(state: &State, asked: &JobControl, now: UnixTime) -> Option<UnixTime> {
+    if asked.pause.is_some() {
+        return None;
+    }
+    let settled = settled_until(state, asked);
+    // Slots that pass during a run are usually dropped.
+    slot_after(state, if state.unfinished().is_some() { settled.max(now) } else { settled })
+}
+
+/// A host that has been restarted since, and whose definition is in effect now, has not taken back what it had said.
+pub(crate) fn stand_by(hosts: standby::Hosts, state: &State) -> Vec<StandsBy> {
+    let named = |host: String| (!host.is_empty()).then_some(host);
+    let hosts = hosts.into_iter().filter(|(host, seen)| *host != state.by || seen.at > state.defined_at);
+    hosts.map(|(host, seen)| StandsBy { host: named(host), since: seen.since, seen: seen.at }).collect()
+}
