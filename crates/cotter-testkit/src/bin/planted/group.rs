@@ -1,64 +1,88 @@
-//! Which bugs can be planted together, so that one build serves all of them.
+//! Which bugs are built together.
 
 use super::bug::Bug;
+use super::selection::Selection;
 use super::{FOLDER, Result};
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// Bugs in different files, each with a violation of its own: one that another has caused is not taken for it.
-#[derive(Default)]
+/// Bugs in one build, each of which has its own test.
 pub(crate) struct Group<'a> {
+    pub(crate) selection: Selection,
     pub(crate) bugs: Vec<&'a Bug>,
-    files: BTreeSet<String>,
+    areas: Vec<Option<String>>,
 }
 
-/// All of them, as many as possible in each group, up to this number.
-pub(crate) fn groups<'a>(root: &Path, bugs: &[&'a Bug], together: usize) -> Result<Vec<Group<'a>>> {
+/// The stores that share code of their own.
+const SHARED: [(&str, &str); 1] = [("quorum", "redis")];
+
+impl<'a> Group<'a> {
+    /// One bug, in the smallest build.
+    pub(crate) fn alone(bug: &'a Bug) -> Self {
+        Self { selection: Selection::of(bug), bugs: vec![bug], areas: vec![None] }
+    }
+
+    /// One bug, in the build that all can share.
+    pub(crate) fn in_workspace(bug: &'a Bug) -> Self {
+        Self { selection: Selection::workspace(), ..Self::alone(bug) }
+    }
+}
+
+/// Bugs of different stores in each group, and every other bug by itself, all in the build that they can share. The tests of one
+/// store do not come near the code of another.
+pub(crate) fn by_store<'a>(root: &Path, bugs: &[&'a Bug]) -> Result<Vec<Group<'a>>> {
     let mut groups = Vec::<Group<'a>>::new();
-    for bug in bugs {
-        let files = files(&fs::read_to_string(root.join(FOLDER).join(format!("{}.patch", bug.patch())))?);
-        match groups.iter_mut().find(|group| group.bugs.len() < together && group.has_room_for(bug, &files)) {
-            Some(group) => group.add(bug, files),
-            None => groups.push(Group { bugs: vec![bug], files }),
+    for &bug in bugs {
+        let area = area(&fs::read_to_string(root.join(FOLDER).join(format!("{}.patch", bug.patch())))?);
+        match groups.iter_mut().find(|group| area.is_some() && is_apart(&area, &group.areas)) {
+            Some(group) => {
+                group.bugs.push(bug);
+                group.areas.push(area);
+            }
+            None => groups.push(Group { areas: vec![area], ..Group::in_workspace(bug) }),
         }
     }
     Ok(groups)
 }
 
-impl<'a> Group<'a> {
-    fn has_room_for(&self, bug: &Bug, files: &BTreeSet<String>) -> bool {
-        self.files.is_disjoint(files) && self.bugs.iter().all(|other| other.violation != bug.violation)
-    }
-
-    fn add(&mut self, bug: &'a Bug, files: BTreeSet<String>) {
-        self.bugs.push(bug);
-        self.files.extend(files);
-    }
+fn is_apart(area: &Option<String>, others: &[Option<String>]) -> bool {
+    others.iter().all(|other| other.is_some() && other != area)
 }
 
-/// The files that a patch changes.
-fn files(patch: &str) -> BTreeSet<String> {
-    patch.lines().filter_map(|line| line.strip_prefix("+++ ")).map(str::to_owned).collect()
+/// The store whose folder has all that a patch changes. What `memory:` and `file:` have, the tests of commands and jobs need as well.
+fn area(patch: &str) -> Option<String> {
+    let files = patch.lines().filter_map(|line| line.strip_prefix("+++ "));
+    let stores = files.map(|file| {
+        let store = file.split_once("crates/cotter/src/stores/")?.1.split_once('/')?.0;
+        let shared = SHARED.iter().find(|(one, _)| *one == store);
+        let store = shared.map_or(store, |(_, other)| *other);
+        (!["shared", "memory", "file"].contains(&store)).then(|| store.to_owned())
+    });
+    let mut stores = stores.collect::<Option<Vec<_>>>()?;
+    stores.dedup();
+    if stores.len() == 1 { stores.pop() } else { None }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Bug, Group, files};
-
-    fn bug(violation: &str) -> Bug {
-        let line = format!("name = 'a'\nbroken = 'b'\ntest = '--lib c'\nviolation = '{violation}'");
-        toml::from_str(&line).expect("it is right")
-    }
+    use super::{area, is_apart};
 
     #[test]
-    fn bugs_are_in_one_build_if_neither_file_nor_violation_is_shared() {
-        let of = |file: &str| files(&format!("--- a/{file}\n+++ b/{file}\n@@ -1 +1 @@\n-x\n+y\n"));
-        let [overlap, late, same] = [bug("overlap"), bug("too-slow"), bug("overlap")];
-        let mut group = Group::default();
-        group.add(&overlap, of("one.rs"));
-        assert!(group.has_room_for(&late, &of("two.rs")));
-        assert!(!group.has_room_for(&late, &of("one.rs")), "the same file");
-        assert!(!group.has_room_for(&same, &of("two.rs")), "the same violation");
+    fn bugs_of_different_stores_are_built_together() {
+        let of = |files: &[&str]| {
+            let patch: String = files.iter().map(|file| format!("--- a/{file}\n+++ b/{file}\n")).collect();
+            area(&patch)
+        };
+        let [etcd, redis, quorum] = ["etcd/line.rs", "redis/lua/a.lua", "quorum/votes.rs"]
+            .map(|file| of(&[&format!("crates/cotter/src/stores/{file}")]));
+        assert_eq!(etcd.as_deref(), Some("etcd"));
+        assert!(is_apart(&etcd, std::slice::from_ref(&redis)));
+        assert!(!is_apart(&quorum, &[etcd.clone(), redis]), "a quorum is one of Redis servers");
+        for shared in ["crates/cotter/src/engine/mod.rs", "crates/cotter/src/stores/shared/net/link.rs"] {
+            assert_eq!(of(&[shared]), None);
+            assert_eq!(of(&["crates/cotter/src/stores/etcd/line.rs", shared]), None);
+            assert!(!is_apart(&etcd, &[of(&[shared])]), "it may break any test");
+        }
+        assert_eq!(of(&["crates/cotter/src/stores/file/mod.rs"]), None, "jobs run on it in many tests");
     }
 }

@@ -9,14 +9,12 @@
 //! | `source` | where the test of a bug stands in the source |
 //! | `tree` | a copy of the tracked files, in which bugs are planted |
 //!
-//! A few are tried at a time, and those that have little to do with each other are built together, each with its own test. Some bugs
-//! show in the timing of several processes only, and a machine that builds beside them may hide them, or another bug does: a
-//! bug that was missed is tried once more alone, with nothing beside it, and only that verdict counts. Where `COTTER_LONG` is set,
-//! each is planted alone from the beginning.
+//! A few are tried at a time. Some bugs show in the timing of several processes only, and a machine that builds beside
+//! them may hide them: a bug that was missed is tried once more with nothing beside it, and only that verdict counts.
 //!
 //! Works on copies, so that the tree itself is never touched. Arguments: names of bugs, none = all of them;
 //! `--store STORE` are those whose tests need this store and no other; `--skip TEXT` leaves out the bugs whose test has this in
-//! its name. Whatever was chosen, every patch of the list has to apply, and every test has to exist.
+//! its name; with `--together`, bugs of different stores share a build of everything, in place of a small one for each. Whatever was chosen, every patch of the list has to apply, and every test has to exist.
 
 mod bug;
 mod choice;
@@ -27,7 +25,7 @@ mod tree;
 
 use bug::{Bug, List};
 use choice::Choice;
-use group::{Group, groups};
+use group::{Group, by_store};
 use selection::Selection;
 use source::Sources;
 use std::collections::BTreeMap;
@@ -47,8 +45,6 @@ const FOLDER: &str = "crates/cotter-testkit/planted";
 const TREES: usize = 3;
 /// As many bugs for one tree at most: what they share is built once for them.
 const LOT: usize = 16;
-/// As many bugs in one build at most: another one makes it more likely that one hides another.
-const TOGETHER: usize = 3;
 
 fn main() -> ExitCode {
     match run(&std::env::args().skip(1).collect::<Vec<_>>()) {
@@ -77,11 +73,13 @@ fn run(args: &[String]) -> Result<bool> {
         return Err("no bug of that name is on the list".into());
     }
     let target = root.join(target);
-    let together = if std::env::var_os("COTTER_LONG").is_some() { 1 } else { TOGETHER };
-    let mut missed = plant(&root, &target, &bugs, TREES, together)?;
+    let lots = if choice.together { one_each(by_store(&root, &bugs)?) } else { alike(&bugs) };
+    let mut missed = plant(&root, &target, &lots, TREES)?;
     if !missed.is_empty() {
         say(&format!("once more, one at a time: {}", missed.len()));
-        missed = plant(&root, &target, &missed, 1, 1)?;
+        let again = if choice.together { Group::in_workspace } else { Group::alone };
+        let lots = one_each(missed.into_iter().map(again).collect());
+        missed = plant(&root, &target, &lots, 1)?;
     }
     let all = if missed.is_empty() { "each found by its own violation" } else { "not all found" };
     say(&format!("{} planted bugs, {all}", bugs.len()));
@@ -89,26 +87,24 @@ fn run(args: &[String]) -> Result<bool> {
 }
 
 /// Those that are built alike, in lots that keep all trees busy to the end.
-fn lots<'a>(root: &Path, bugs: &[&'a Bug], together: usize) -> Result<Vec<Vec<Group<'a>>>> {
+fn alike<'a>(bugs: &[&'a Bug]) -> Vec<Vec<Group<'a>>> {
     let mut alike = BTreeMap::<Selection, Vec<&Bug>>::new();
     for bug in bugs {
         alike.entry(Selection::of(bug)).or_default().push(bug);
     }
     let chunks = alike.values().flat_map(|bugs| bugs.chunks(LOT));
-    let mut lots = chunks.map(|lot| groups(root, lot, together)).collect::<Result<Vec<_>>>()?;
+    let mut lots: Vec<Vec<_>> = chunks.map(|lot| lot.iter().map(|bug| Group::alone(bug)).collect()).collect();
     lots.sort_by_key(|lot| std::cmp::Reverse(lot.len()));
-    Ok(lots)
+    lots
+}
+
+fn one_each(groups: Vec<Group<'_>>) -> Vec<Vec<Group<'_>>> {
+    groups.into_iter().map(|group| vec![group]).collect()
 }
 
 /// Tries all of them, each tree the next lot that is left. Those that were missed.
-fn plant<'a>(
-    root: &Path,
-    target: &Path,
-    bugs: &[&'a Bug],
-    trees: usize,
-    together: usize,
-) -> Result<Vec<&'a Bug>> {
-    let (lots, next) = (lots(root, bugs, together)?, AtomicUsize::new(0));
+fn plant<'a>(root: &Path, target: &Path, lots: &[Vec<Group<'a>>], trees: usize) -> Result<Vec<&'a Bug>> {
+    let next = AtomicUsize::new(0);
     let work = |number| -> Result<Vec<&'a Bug>> {
         let (tree, mut missed) = (Tree::copy(root, target, number)?, Vec::new());
         while let Some(lot) = lots.get(next.fetch_add(1, Ordering::Relaxed)) {

@@ -73,7 +73,7 @@ impl<'a> Tree<'a> {
         for &bug in &group.bugs {
             let start = Instant::now();
             let verdict = match built.status.success() {
-                true => bug.judge(&self.test(bug)?),
+                true => bug.judge(&self.test(&group.selection, bug)?),
                 false => Err(with_output("it does not compile", &String::from_utf8_lossy(&built.stderr))),
             };
             say(&bug.report(&verdict, building + start.elapsed()));
@@ -90,8 +90,8 @@ impl<'a> Tree<'a> {
         run_patch(&self.scratch, &patch, &[direction, "--no-backup-if-mismatch"])
     }
 
-    fn cargo_test(&self, mut command: Command, bug: &Bug, more: &[&str]) -> Result<Output> {
-        command.arg("test").args(Selection::of(bug).args()).args(more);
+    fn cargo_test(&self, mut command: Command, selection: &Selection, more: &[&str]) -> Result<Output> {
+        command.arg("test").args(selection.args()).args(more);
         // Each bug changes a line or two of what was built for the one before.
         command.env("CARGO_TARGET_DIR", &self.build).env("CARGO_INCREMENTAL", "1").env("RUST_BACKTRACE", "0");
         Ok(command.current_dir(&self.scratch).output()?)
@@ -100,15 +100,15 @@ impl<'a> Tree<'a> {
     fn build(&self, group: &Group<'_>) -> Result<Output> {
         let programs: BTreeSet<_> = group.bugs.iter().map(|bug| bug.program().0).collect();
         let more: Vec<&str> = programs.into_iter().flatten().chain(["--no-run"]).collect();
-        self.cargo_test(Command::new("cargo"), group.bugs[0], &more)
+        self.cargo_test(Command::new("cargo"), &group.selection, &more)
     }
 
-    fn test(&self, bug: &Bug) -> Result<Output> {
+    fn test(&self, selection: &Selection, bug: &Bug) -> Result<Output> {
         let mut limited = Command::new("timeout");
         limited.args([SECONDS, "cargo"]);
         let (mut more, test) = bug.program();
         more.extend(["--", "--include-ignored", "--exact", "--nocapture", test]);
-        self.cargo_test(limited, bug, &more)
+        self.cargo_test(limited, selection, &more)
     }
 }
 
