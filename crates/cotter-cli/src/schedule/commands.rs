@@ -62,8 +62,11 @@ impl Commands {
         let origin = Arc::new(Origin { job: spec.name.clone(), slot: run.slot(), key: None });
         let reading = Reading::start(&origin, &self.log);
         let (reading, streams) = reading.map_err(|error| format!("cannot create a pipe: {error}"))?;
+        self.log.begin(&spec.name, argument_variables(run)?);
         let result = self.run_with(spec, run, streams).await;
-        run.set_output(reading.finish().await);
+        let output = reading.finish().await;
+        self.log.note(&spec.name, |facts| facts.output.clone_from(&output));
+        run.set_output(output);
         result
     }
 
@@ -118,9 +121,7 @@ impl Commands {
         env.push(("COTTER_SLOT".to_owned(), run.slot().to_string()));
         env.push(("COTTER_ATTEMPT".to_owned(), run.attempt().to_string()));
         env.extend(run.one_shot().map(|id| ("COTTER_ONE_SHOT".to_owned(), id.to_owned())));
-        for (name, value) in run.arguments() {
-            env.push(arguments::variable(name, value)?);
-        }
+        env.extend(argument_variables(run)?);
         Ok(env)
     }
 
@@ -135,7 +136,7 @@ impl Commands {
             Outcome::NoShim(None) | Outcome::MaxHold(_) => return Err("killed".to_owned()),
         };
         let code = Exit::of_child(status).code();
-        self.log.code(job, code);
+        self.log.note(job, |facts| facts.code = Some(code));
         run.set_exit_code(code.into());
         match code {
             0 => Ok(()),
@@ -143,6 +144,10 @@ impl Commands {
             code => Err(format!("exit code {code}")),
         }
     }
+}
+
+fn argument_variables(run: &Run) -> Result<Vec<(String, String)>, String> {
+    run.arguments().iter().map(|(name, value)| arguments::variable(name, value)).collect()
 }
 
 /// Runs the command in a separate task, which ends when no process of the command is left: if the scheduler stops waiting for

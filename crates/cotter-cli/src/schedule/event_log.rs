@@ -28,8 +28,8 @@ pub(super) struct EventLog {
     lines: Sender<Line>,
     json: bool,
     quiet: bool,
-    /// The exit code of the last command of each job, until it is reported.
-    codes: Mutex<HashMap<String, u8>>,
+    /// What is known of the last command of each job, until its end is reported.
+    runs: Mutex<HashMap<String, RunFacts>>,
     /// The length of the longest name of a job.
     width: AtomicUsize,
     /// Room for lines of commands that are not written yet. If there is none the commands have to wait, as they would if they
@@ -37,6 +37,17 @@ pub(super) struct EventLog {
     room: Arc<Semaphore>,
     /// Room for the output of runs that have ended.
     late: Arc<Semaphore>,
+}
+
+/// What is known of the command of a run.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RunFacts {
+    /// The exit code.
+    pub(super) code: Option<u8>,
+    /// The end of the output.
+    pub(super) output: String,
+    /// The arguments, as variables of the environment.
+    pub(super) arguments: Vec<(String, String)>,
 }
 
 /// The run that a line of a command belongs to.
@@ -81,30 +92,34 @@ impl EventLog {
         std::thread::Builder::new().spawn(move || write(&receiver, &console))?;
         let (room, late) =
             [MAX_OUTPUT_LINES, MAX_LATE_READERS].map(|most| Arc::new(Semaphore::new(most))).into();
-        Ok(Self { lines, json, quiet, codes: Mutex::default(), width: AtomicUsize::new(0), room, late })
+        Ok(Self { lines, json, quiet, runs: Mutex::default(), width: AtomicUsize::new(0), room, late })
     }
 
-    /// Sets the exit code of a job's command, which is reported with the end of the run.
-    pub(super) fn code(&self, job: &str, code: u8) {
-        self.codes.lock().unwrap_or_else(PoisonError::into_inner).insert(job.to_owned(), code);
+    /// Begins a run of a job with these arguments.
+    pub(super) fn begin(&self, job: &str, arguments: Vec<(String, String)>) {
+        self.note(job, |facts| *facts = RunFacts { arguments, ..RunFacts::default() });
     }
 
-    /// Reports an event. Returns the exit code of the command, if this is the end of its run.
-    pub(super) fn event(&self, event: &Event) -> Option<u8> {
-        let job = event.job.as_deref();
-        let ended = matches!(event.kind, EventKind::Ended { .. });
-        let code = job
-            .filter(|_| ended)
-            .and_then(|job| self.codes.lock().unwrap_or_else(PoisonError::into_inner).remove(job));
+    /// Adds to what is known of the last run of a job.
+    pub(super) fn note(&self, job: &str, change: impl FnOnce(&mut RunFacts)) {
+        change(self.runs.lock().unwrap_or_else(PoisonError::into_inner).entry(job.to_owned()).or_default());
+    }
+
+    /// Reports an event. Returns what is known of the command, if this is the end of its run.
+    pub(super) fn event(&self, event: &Event) -> RunFacts {
+        let job = event.job.as_deref().filter(|_| matches!(event.kind, EventKind::Ended { .. }));
+        let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        let facts = job.and_then(|job| runs.remove(job)).unwrap_or_default();
+        drop(runs);
         let text = text(event);
         self.send(match (self.json, event.kind.is_warning()) {
-            (true, _) if self.quiet && !is_problem(&event.kind) => return code,
-            (true, _) => Line::Object(object(event, code)),
+            (true, _) if self.quiet && !is_problem(&event.kind) => return facts,
+            (true, _) => Line::Object(object(event, facts.code)),
             (false, _) if is_problem(&event.kind) => Line::Problem(text),
             (false, true) => Line::Warning(text),
             (false, false) => Line::Remark(text),
         });
-        code
+        facts
     }
 
     /// Sets the names that begin lines, which are padded to the same length.

@@ -3,7 +3,7 @@
 //! They run without the lock, because it may be lost, on the host that records the end of the run or notices that it has
 //! crashed. That happens on one host, so that there is at most one command for each end.
 
-use super::event_log::{EventLog, Origin};
+use super::event_log::{EventLog, Origin, RunFacts};
 use super::file::Spec;
 use super::output::Reading;
 use super::systemd;
@@ -11,6 +11,7 @@ use crate::command::{Launch, run_alone};
 use crate::store::Chosen;
 use cotter_console::Exit;
 use cotter_scheduler::{Ending, Event, EventKind, UnixTime};
+use rustix::system::uname;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -41,7 +42,8 @@ struct End<'a> {
     slot: UnixTime,
     attempt: Option<u32>,
     outcome: &'a Ending,
-    code: Option<u8>,
+    took: Option<Duration>,
+    facts: RunFacts,
 }
 
 impl FollowUps {
@@ -62,9 +64,9 @@ impl FollowUps {
         *self.jobs.lock().unwrap_or_else(PoisonError::into_inner) = jobs;
     }
 
-    /// Starts what follows an event; `code` is the exit code of the command that has ended.
-    pub(super) fn event(self: &Arc<Self>, event: &Event, code: Option<u8>) {
-        let (Some(job), Some(end)) = (event.job.as_deref(), End::of(&event.kind, code)) else { return };
+    /// Starts what follows an event, given what is known of the command that has ended.
+    pub(super) fn event(self: &Arc<Self>, event: &Event, facts: RunFacts) {
+        let (Some(job), Some(end)) = (event.job.as_deref(), End::of(&event.kind, facts)) else { return };
         let spec = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).get(job).cloned();
         let environment = [self.environment.clone(), end.environment(job)].concat();
         let succeeded = *end.outcome == Ending::Ok;
@@ -114,30 +116,37 @@ impl FollowUps {
 
 impl<'a> End<'a> {
     /// The end of a run that is not repeated. A run that was stopped or replaced has neither succeeded nor failed.
-    fn of(kind: &'a EventKind, code: Option<u8>) -> Option<Self> {
+    fn of(kind: &'a EventKind, facts: RunFacts) -> Option<Self> {
         match kind {
-            EventKind::Ended { slot, attempt, outcome, last: true, .. }
+            EventKind::Ended { slot, attempt, outcome, took, last: true, .. }
                 if !matches!(outcome, Ending::Stopped | Ending::Replaced) =>
             {
-                Some(Self { slot: *slot, attempt: Some(*attempt), outcome, code })
+                Some(Self { slot: *slot, attempt: Some(*attempt), outcome, took: Some(*took), facts })
             }
             EventKind::Crashed { slot, again: false, .. } => {
-                Some(Self { slot: *slot, attempt: None, outcome: &Ending::Crashed, code: None })
+                // The command was another process's.
+                let facts = RunFacts::default();
+                Some(Self { slot: *slot, attempt: None, outcome: &Ending::Crashed, took: None, facts })
             }
             _ => None,
         }
     }
 
     fn environment(&self, job: &str) -> Vec<(String, String)> {
-        let reason = self.outcome.reason().unwrap_or_default().replace('\0', " ");
+        let text = |text: &str| text.replace('\0', " ");
+        let host = self.took.map(|_| uname().nodename().to_string_lossy().into_owned());
         let all = [
             ("COTTER_JOB", Some(job.to_owned())),
             ("COTTER_SLOT", Some(self.slot.to_string())),
             ("COTTER_ATTEMPT", self.attempt.map(|attempt| attempt.to_string())),
             ("COTTER_OUTCOME", Some(self.outcome.word().to_owned())),
-            ("COTTER_REASON", Some(reason)),
-            ("COTTER_CODE", self.code.map(|code| code.to_string())),
+            ("COTTER_REASON", Some(text(self.outcome.reason().unwrap_or_default()))),
+            ("COTTER_CODE", self.facts.code.map(|code| code.to_string())),
+            ("COTTER_HOST", host),
+            ("COTTER_TOOK", self.took.map(|took| format!("{:.3}", took.as_secs_f64()))),
+            ("COTTER_OUTPUT", Some(text(&self.facts.output))),
         ];
-        all.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+        let arguments = self.facts.arguments.iter().cloned();
+        all.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).chain(arguments).collect()
     }
 }

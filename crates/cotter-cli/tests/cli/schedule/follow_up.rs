@@ -36,6 +36,29 @@ fn a_command_follows_the_last_attempt_and_not_the_others() {
     run.end().code(0);
 }
 
+/// What a mail about the run needs.
+#[test]
+fn a_command_that_follows_has_output_arguments_host_and_duration() {
+    let env = TestEnv::new();
+    let log = env.path("log");
+    let script = "echo \"$COTTER_OUTPUT\" > LOG; echo \"$COTTER_ARG_DAY $COTTER_HOST $COTTER_TOOK\"";
+    let tell = format!("on_failure = '''{script}'''\n").replace("LOG", &log.display().to_string());
+    let job = "[job.a]\ncron = \"0 0 0 1 1 ? 2099\"\nshell = \"echo before; echo of $COTTER_ARG_DAY >&2; exit 4\"\n";
+    let mut run = env.schedule(&[job, &tell].concat());
+    let trigger = || env.run(["jobs", "--group", "g", "trigger", "a", "DAY=monday"]).code;
+    until("it is known", || trigger() == 0);
+    let line = told(&mut run).1;
+    let [day, host, took] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+    assert_eq!((day, host), ("monday", &*rustix::system::uname().nodename().to_string_lossy()));
+    assert!(took.parse::<f64>().is_ok_and(|took| (0.0..3600.0).contains(&took)), "{took}");
+    let output = fs::read_to_string(&log).unwrap();
+    let mut output: Vec<_> = output.split_whitespace().collect();
+    output.sort_unstable();
+    assert_eq!(output, ["before", "monday", "of"]);
+    run.signal(Signal::TERM);
+    run.end().code(0);
+}
+
 #[test]
 fn a_command_follows_a_crash_on_the_host_that_notices_it() {
     let env = TestEnv::new();
