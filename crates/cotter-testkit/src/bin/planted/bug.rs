@@ -3,7 +3,6 @@
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::process::Output;
-use std::time::Duration;
 
 #[derive(Deserialize)]
 pub(crate) struct List {
@@ -52,15 +51,6 @@ impl Bug {
             return Err(with_output(&format!("it was caught by {kinds:?}"), &text));
         }
         Ok(())
-    }
-
-    /// A line about what has become of it, and how long that took.
-    pub(crate) fn report(&self, verdict: &Verdict, took: Duration) -> String {
-        let (mark, what) = match verdict {
-            Ok(()) => ("found", &self.broken),
-            Err(how) => ("MISSED", how),
-        };
-        format!("{mark:6} {:3} s  {:34} {:22} {what}", took.as_secs(), self.name, self.violation)
     }
 }
 

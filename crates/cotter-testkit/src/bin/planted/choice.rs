@@ -10,8 +10,6 @@ pub(crate) struct Choice {
     names: Vec<String>,
     store: Option<String>,
     skipped: Vec<String>,
-    /// Whether bugs of different stores are built together.
-    pub(crate) together: bool,
 }
 
 impl Choice {
@@ -22,7 +20,6 @@ impl Choice {
             match arg.as_str() {
                 "--skip" => choice.skipped.push(value()?),
                 "--store" => choice.store = Some(value()?),
-                "--together" => choice.together = true,
                 option if option.starts_with('-') => return Err(format!("unknown option {option}").into()),
                 _ => choice.names.push(arg),
             }
@@ -51,9 +48,8 @@ mod tests {
             names: vec!["a".into()],
             store: Some("etcd".into()),
             skipped: vec!["x::".into(), "y::".into()],
-            together: true,
         };
-        assert_eq!(choice("a --store etcd --skip x:: --together --skip y::"), Ok(all));
+        assert_eq!(choice("a --store etcd --skip x:: --skip y::"), Ok(all));
         assert_eq!(choice("--skip").unwrap_err(), "--skip needs a value");
         assert_eq!(choice("--what").unwrap_err(), "unknown option --what");
     }

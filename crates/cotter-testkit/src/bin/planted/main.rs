@@ -4,7 +4,6 @@
 //! |---|---|
 //! | `bug` | the bugs of the list, and what counts as found |
 //! | `choice` | which of them are tried |
-//! | `group` | which of them can be planted together |
 //! | `selection` | what is compiled for a bug |
 //! | `source` | where the test of a bug stands in the source |
 //! | `tree` | a copy of the tracked files, in which bugs are planted |
@@ -14,18 +13,16 @@
 //!
 //! Works on copies, so that the tree itself is never touched. Arguments: names of bugs, none = all of them;
 //! `--store STORE` are those whose tests need this store and no other; `--skip TEXT` leaves out the bugs whose test has this in
-//! its name; with `--together`, bugs of different stores share a build of everything, in place of a small one for each. Whatever was chosen, every patch of the list has to apply, and every test has to exist.
+//! its name. Whatever was chosen, every patch of the list has to apply, and every test has to exist.
 
 mod bug;
 mod choice;
-mod group;
 mod selection;
 mod source;
 mod tree;
 
-use bug::{Bug, List};
+use bug::{Bug, List, Verdict};
 use choice::Choice;
-use group::{Group, by_store};
 use selection::Selection;
 use source::Sources;
 use std::collections::BTreeMap;
@@ -35,6 +32,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::Instant;
 use tree::Tree;
 
 type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
@@ -73,13 +71,10 @@ fn run(args: &[String]) -> Result<bool> {
         return Err("no bug of that name is on the list".into());
     }
     let target = root.join(target);
-    let lots = if choice.together { one_each(by_store(&root, &bugs)?) } else { alike(&bugs) };
-    let mut missed = plant(&root, &target, &lots, TREES)?;
+    let mut missed = plant(&root, &target, &bugs, TREES)?;
     if !missed.is_empty() {
         say(&format!("once more, one at a time: {}", missed.len()));
-        let again = if choice.together { Group::in_workspace } else { Group::alone };
-        let lots = one_each(missed.into_iter().map(again).collect());
-        missed = plant(&root, &target, &lots, 1)?;
+        missed = plant(&root, &target, &missed, 1)?;
     }
     let all = if missed.is_empty() { "each found by its own violation" } else { "not all found" };
     say(&format!("{} planted bugs, {all}", bugs.len()));
@@ -87,29 +82,28 @@ fn run(args: &[String]) -> Result<bool> {
 }
 
 /// Those that are built alike, in lots that keep all trees busy to the end.
-fn alike<'a>(bugs: &[&'a Bug]) -> Vec<Vec<Group<'a>>> {
+fn lots<'a>(bugs: &[&'a Bug]) -> Vec<Vec<&'a Bug>> {
     let mut alike = BTreeMap::<Selection, Vec<&Bug>>::new();
     for bug in bugs {
         alike.entry(Selection::of(bug)).or_default().push(bug);
     }
-    let chunks = alike.values().flat_map(|bugs| bugs.chunks(LOT));
-    let mut lots: Vec<Vec<_>> = chunks.map(|lot| lot.iter().map(|bug| Group::alone(bug)).collect()).collect();
+    let mut lots: Vec<Vec<&Bug>> =
+        alike.values().flat_map(|bugs| bugs.chunks(LOT)).map(<[&Bug]>::to_vec).collect();
     lots.sort_by_key(|lot| std::cmp::Reverse(lot.len()));
     lots
 }
 
-fn one_each(groups: Vec<Group<'_>>) -> Vec<Vec<Group<'_>>> {
-    groups.into_iter().map(|group| vec![group]).collect()
-}
-
 /// Tries all of them, each tree the next lot that is left. Those that were missed.
-fn plant<'a>(root: &Path, target: &Path, lots: &[Vec<Group<'a>>], trees: usize) -> Result<Vec<&'a Bug>> {
-    let next = AtomicUsize::new(0);
+fn plant<'a>(root: &Path, target: &Path, bugs: &[&'a Bug], trees: usize) -> Result<Vec<&'a Bug>> {
+    let (lots, next) = (lots(bugs), AtomicUsize::new(0));
     let work = |number| -> Result<Vec<&'a Bug>> {
         let (tree, mut missed) = (Tree::copy(root, target, number)?, Vec::new());
         while let Some(lot) = lots.get(next.fetch_add(1, Ordering::Relaxed)) {
-            for group in lot {
-                missed.extend(tree.try_group(group)?);
+            for bug in lot {
+                let start = Instant::now();
+                let verdict = tree.try_bug(bug)?;
+                report(bug, &verdict, start);
+                missed.extend(verdict.is_err().then_some(*bug));
             }
         }
         Ok(missed)
@@ -127,6 +121,15 @@ fn plant<'a>(root: &Path, target: &Path, lots: &[Vec<Group<'a>>], trees: usize) 
             trees.into_iter().map(|tree| tree.join().unwrap_or_else(|_| Err("a tree panicked".into())));
         missed.collect::<Result<Vec<_>>>().map(|missed| missed.concat())
     })
+}
+
+fn report(bug: &Bug, verdict: &Verdict, start: Instant) {
+    let (mark, what) = match verdict {
+        Ok(()) => ("found", &bug.broken),
+        Err(how) => ("MISSED", how),
+    };
+    let seconds = start.elapsed().as_secs();
+    say(&format!("{mark:6} {seconds:3} s  {:34} {:22} {what}", bug.name, bug.violation));
 }
 
 fn say(line: &str) {

@@ -26,18 +26,13 @@ impl Selection {
             Some(&"library") => match needs(test) {
                 Some(Some(store)) => package("cotter-tests", &[store]),
                 Some(None) => package("cotter-tests", &[]),
-                None => return Self::workspace(),
+                None => workspace(),
             },
             Some(&"file_processes") => package("cotter-tests", &[]),
             Some(&"faulty" | &"simulation") => package("cotter-testkit", &["redis"]),
-            _ => return Self::workspace(),
+            _ => workspace(),
         };
         Self(words)
-    }
-
-    /// What every test can be built with.
-    pub(crate) fn workspace() -> Self {
-        Self(["--workspace".into(), "--all-features".into()].into())
     }
 
     /// Whether it is made for this store; `file` and `memory` are what needs no feature.
@@ -64,6 +59,10 @@ fn needs(test: &str) -> Option<Option<&'static str>> {
 fn package(name: &str, features: &[&str]) -> Vec<String> {
     let features = features.iter().flat_map(|feature| ["--features".into(), format!("{name}/{feature}")]);
     ["-p".into(), name.into()].into_iter().chain(features).collect()
+}
+
+fn workspace() -> Vec<String> {
+    ["--workspace".into(), "--all-features".into()].into()
 }
 
 #[cfg(test)]

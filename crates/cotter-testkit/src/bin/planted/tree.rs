@@ -1,15 +1,12 @@
 //! A copy of the tracked files with a build directory of its own, in which bugs are planted.
 
 use super::bug::{Bug, Verdict, with_output};
-use super::group::Group;
 use super::selection::Selection;
-use super::{FOLDER, Result, say};
-use std::collections::BTreeSet;
+use super::{FOLDER, Result};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::time::Instant;
 
 /// Longer than any of the tests takes; a planted bug may make one hang.
 const SECONDS: &str = "120";
@@ -61,54 +58,42 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    /// Builds all bugs of a group together, and tries each with its own test. Those that were missed.
-    pub(crate) fn try_group<'b>(&self, group: &Group<'b>) -> Result<Vec<&'b Bug>> {
-        let start = Instant::now();
-        for bug in &group.bugs {
-            self.patch(bug, "--forward")??;
-        }
-        let built = self.build(group)?;
-        let building = start.elapsed() / group.bugs.len() as u32;
-        let mut missed = Vec::new();
-        for &bug in &group.bugs {
-            let start = Instant::now();
-            let verdict = match built.status.success() {
-                true => bug.judge(&self.test(&group.selection, bug)?),
-                false => Err(with_output("it does not compile", &String::from_utf8_lossy(&built.stderr))),
-            };
-            say(&bug.report(&verdict, building + start.elapsed()));
-            missed.extend(verdict.is_err().then_some(bug));
-        }
-        for bug in &group.bugs {
-            self.patch(bug, "--reverse")??;
-        }
-        Ok(missed)
-    }
-
-    fn patch(&self, bug: &Bug, direction: &str) -> Result<Verdict> {
+    pub(crate) fn try_bug(&self, bug: &Bug) -> Result<Verdict> {
         let patch = self.root.join(FOLDER).join(format!("{}.patch", bug.patch()));
-        run_patch(&self.scratch, &patch, &[direction, "--no-backup-if-mismatch"])
+        if let Err(why) = self.patch(&patch, "--forward")? {
+            return Ok(Err(format!("the patch does not apply: {why}")));
+        }
+        let built = self.build(bug)?;
+        let verdict = match built.status.success() {
+            true => bug.judge(&self.test(bug)?),
+            false => Err(with_output("it does not compile", &String::from_utf8_lossy(&built.stderr))),
+        };
+        self.patch(&patch, "--reverse")??;
+        Ok(verdict)
     }
 
-    fn cargo_test(&self, mut command: Command, selection: &Selection, more: &[&str]) -> Result<Output> {
-        command.arg("test").args(selection.args()).args(more);
+    fn patch(&self, patch: &Path, direction: &str) -> Result<Verdict> {
+        run_patch(&self.scratch, patch, &[direction, "--no-backup-if-mismatch"])
+    }
+
+    fn cargo_test(&self, mut command: Command, bug: &Bug, more: &[&str]) -> Result<Output> {
+        let program = bug.program().0;
+        command.arg("test").args(Selection::of(bug).args());
+        command.args(program).args(more);
         // Each bug changes a line or two of what was built for the one before.
         command.env("CARGO_TARGET_DIR", &self.build).env("CARGO_INCREMENTAL", "1").env("RUST_BACKTRACE", "0");
         Ok(command.current_dir(&self.scratch).output()?)
     }
 
-    fn build(&self, group: &Group<'_>) -> Result<Output> {
-        let programs: BTreeSet<_> = group.bugs.iter().map(|bug| bug.program().0).collect();
-        let more: Vec<&str> = programs.into_iter().flatten().chain(["--no-run"]).collect();
-        self.cargo_test(Command::new("cargo"), &group.selection, &more)
+    fn build(&self, bug: &Bug) -> Result<Output> {
+        self.cargo_test(Command::new("cargo"), bug, &["--no-run"])
     }
 
-    fn test(&self, selection: &Selection, bug: &Bug) -> Result<Output> {
+    fn test(&self, bug: &Bug) -> Result<Output> {
         let mut limited = Command::new("timeout");
         limited.args([SECONDS, "cargo"]);
-        let (mut more, test) = bug.program();
-        more.extend(["--", "--include-ignored", "--exact", "--nocapture", test]);
-        self.cargo_test(limited, selection, &more)
+        let test = bug.program().1;
+        self.cargo_test(limited, bug, &["--", "--include-ignored", "--exact", "--nocapture", test])
     }
 }
 
