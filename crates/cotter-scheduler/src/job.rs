@@ -188,7 +188,7 @@ impl Job {
         self
     }
 
-    /// Sets the age at which missed slots are forgotten, whatever the policy. Default: 24 h.
+    /// Sets the age beyond which missed slots are not run any more, whatever the policy. Default: 24 h.
     #[must_use]
     pub fn misfire_window(mut self, d: Duration) -> Self {
         self.policy.misfire_window = d;

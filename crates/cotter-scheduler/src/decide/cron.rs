@@ -8,29 +8,40 @@ const MAX_COUNTED: usize = 10_000;
 
 impl Planner<'_> {
     pub(super) fn cron(&self, cron: &Cron, zone: &Zone) -> Plan {
-        let base = self.baseline();
-        let latest = self.calendar.previous(cron, zone, self.now + TICK, base);
-        let Some(latest) = latest else {
+        let (settled, base) = (self.settled(), self.baseline());
+        let Some(latest) = self.calendar.previous(cron, zone, self.now + TICK, settled) else {
             let next = self.calendar.next(cron, zone, base.max(self.now)).look();
             return Plan { next, ..Plan::default() };
         };
-        if self.wants_all() {
-            return Plan { due: self.calendar.next_until(cron, zone, base, latest), ..Plan::default() };
-        }
-        let candidate = self.latest_free(latest, base, cron, zone);
-        let due = candidate.filter(|slot| self.is_on_time(*slot) || self.wants_latest());
-        let after = |slot: UnixTime| self.calendar.next_until(cron, zone, slot, latest);
-        let slots = std::iter::successors(after(base), |slot| after(*slot)).filter(|slot| Some(*slot) != due);
+        // What is due is not counted, nor are those after it, if all of them are run.
+        let in_window = self.calendar.next_until(cron, zone, base, latest).filter(|first| *first <= latest);
+        let (due, end) = match in_window {
+            Some(first) if self.wants_all() => (Some(first), first),
+            Some(_) => (self.newest_due(latest, base, cron, zone), latest),
+            None => (None, latest),
+        };
+        let after = |slot: UnixTime| self.calendar.next_until(cron, zone, slot, end);
+        let slots =
+            std::iter::successors(after(settled), |slot| after(*slot)).take_while(|slot| *slot <= end);
+        let slots = slots.filter(|slot| Some(*slot) != due);
         let (mut missed, mut skipped, mut more) = (0, 0, false);
-        for (counted, slot) in slots.take_while(|slot| *slot <= latest).enumerate() {
+        for (counted, slot) in slots.enumerate() {
             more = counted == MAX_COUNTED;
             if more {
                 break;
             }
             *if self.overlaps_last_run(slot) { &mut skipped } else { &mut missed } += 1;
         }
+        // The start of one of them all settles that one.
+        let last = if due.is_some() && self.wants_all() { None } else { Some(latest) };
         let next = if due.is_none() { self.calendar.next(cron, zone, self.now).look() } else { None };
-        Plan { due, last: Some(latest), missed, skipped, more, merged: 0, next }
+        Plan { due, last, missed, skipped, more, merged: 0, next }
+    }
+
+    /// The slot that is run for all of those in the window.
+    fn newest_due(&self, latest: UnixTime, base: UnixTime, cron: &Cron, zone: &Zone) -> Option<UnixTime> {
+        let candidate = self.latest_free(latest, base, cron, zone);
+        candidate.filter(|slot| self.is_on_time(*slot) || self.wants_latest())
     }
 
     /// The latest slot that did not pass during the last run.

@@ -69,10 +69,14 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The latest slot that no longer matters: settled, before the floor, or forgotten.
+    /// No slot up to this instant is still to be decided about: settled, or before the floor.
+    pub(super) fn settled(&self) -> UnixTime {
+        self.state.last.unwrap_or(UnixTime::EPOCH - TICK).max(self.floor - TICK)
+    }
+
+    /// No slot up to this instant is run any more: those after the [settled](Self::settled) ones are too old, and count as missed.
     pub(super) fn baseline(&self) -> UnixTime {
-        let forgotten = self.now - self.policy.misfire_window - TICK;
-        self.state.last.unwrap_or(UnixTime::EPOCH - TICK).max(self.floor - TICK).max(forgotten)
+        self.settled().max(self.now - self.policy.misfire_window - TICK)
     }
 
     pub(super) fn is_on_time(&self, slot: UnixTime) -> bool {

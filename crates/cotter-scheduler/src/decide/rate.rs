@@ -36,12 +36,19 @@ impl Planner<'_> {
         let grid = Grid { anchor, period: period.as_nanos() };
         // The slots in `first..end` are due.
         let (first, end) = (grid.after(self.baseline()), grid.after(self.now));
+        let too_old = (first - grid.after(self.settled())) as u64;
         if first >= end {
-            return Plan { next: Some(grid.slot(first)), ..Plan::default() };
+            let last = (too_old > 0).then(|| grid.slot(first - 1));
+            return Plan { last, missed: too_old, next: Some(grid.slot(first)), ..Plan::default() };
         }
+        let plan = self.in_window(&grid, first, end);
+        Plan { missed: plan.missed + too_old, ..plan }
+    }
+
+    fn in_window(&self, grid: &Grid, first: u128, end: u128) -> Plan {
         let follows = self.followed == Followed::Held && self.policy.concurrency == Concurrency::Forbid;
         if follows || self.wants_all() {
-            return self.backlog(&grid, first, end);
+            return self.backlog(grid, first, end);
         }
         // The newest slot, and those that passed while this process waited for a worker to run it.
         let since = match self.followed {
@@ -51,7 +58,7 @@ impl Planner<'_> {
         let kept = grid.after(since).saturating_sub(1).max(first);
         let on_time = grid.after(self.now - self.policy.late_within - TICK).max(kept);
         if on_time < end {
-            return Plan { missed: (on_time - first) as u64, ..self.backlog(&grid, on_time, end) };
+            return Plan { missed: (on_time - first) as u64, ..self.backlog(grid, on_time, end) };
         }
         let newest = grid.slot(end - 1);
         let late = (end - first) as u64;

@@ -204,6 +204,29 @@ fn what_was_not_counted_is_said() {
     }
 }
 
+/// What is too old to be run is counted as well, once.
+#[test]
+fn slots_beyond_the_misfire_window_are_missed() {
+    for (misfire, window, missed, due) in [
+        (Misfire::Skip, 100, 500, 500),
+        (Misfire::Once, 100, 500, 500),
+        (Misfire::All, 100, 400, 400),
+        (Misfire::Once, 0, 500, 500),
+    ] {
+        let job = job(Trigger::cron("* * * * * ?").unwrap()).misfire(misfire).misfire_window(S * window);
+        let (definition, state) = first(&job);
+        let d = decided(&definition, &state, 500);
+        assert_eq!((d.missed, slot(&d)), (missed, Some(due)), "{misfire:?} {window}");
+        let again = decided(&definition, &d.state, 500);
+        assert_eq!(again.missed, if misfire == Misfire::All { missed } else { 0 }, "{misfire:?} {window}");
+    }
+    let none_in_window = job(Trigger::cron("0 0 * * * ?").unwrap()).misfire_window(S * 10);
+    let (definition, state) = first(&none_in_window);
+    let d = decided(&definition, &state, 3 * 3600 + 100);
+    assert!(d.missed > 1 && d.due.is_none(), "{d:?}");
+    assert_eq!(decided(&definition, &d.state, 3 * 3600 + 100).missed, 0, "they are settled");
+}
+
 /// A job that reaches a long exclusion while it runs goes on behind it.
 #[test]
 fn a_long_exclusion_is_no_end() {

@@ -46,10 +46,23 @@ async fn missed_slots_are_dropped_run_once_or_all() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_older_than_the_misfire_window_is_forgotten() {
-    let world = World::new();
-    let job = world.log.job("a", every(S * 10), MS * 100).misfire(Misfire::All).misfire_window(S * 20);
-    assert_times(&after_a_gap(&world, job, S * 45).await, &[0, 100, 4500]);
+async fn what_is_older_than_the_misfire_window_is_missed() {
+    // The return is at 45.5 s: the slots at 10 and 20 s are too old for a window of 20 s, those at 30 and 40 s are not.
+    let cases = [
+        (Misfire::Skip, S * 20, vec![4500], 4),
+        (Misfire::Once, S * 20, vec![0, 4500], 3),
+        (Misfire::All, S * 20, vec![0, 100, 4500], 2),
+        (Misfire::All, S, vec![4500], 4),
+    ];
+    for (misfire, window, wanted, n) in cases {
+        let world = World::new();
+        let job = world.log.job("a", every(S * 10), MS * 100).misfire(misfire).misfire_window(window);
+        let job = job.late_within(S);
+        assert_times(&after_a_gap(&world, job, S * 45).await, &wanted);
+        let told = || format!("violation[unseen]: {misfire:?} {:?}", world.log.told());
+        assert_eq!(world.log.events(|kind| *kind == EventKind::Missed { n, more: false }), 1, "{}", told());
+        assert_eq!(world.log.events(missed), 1, "{}", told());
+    }
 }
 
 #[tokio::test(start_paused = true)]
