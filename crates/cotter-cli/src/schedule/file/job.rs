@@ -1,7 +1,7 @@
 //! A job in the file.
 
 use super::section::{Mistakes, Section};
-use super::value;
+use super::{env, value};
 use crate::command::{Grace, Launch};
 use cotter_scheduler::{Busy, Concurrency, Job, Misfire, OnCrash, Outcome, Run, Trigger, Zone};
 use serde_json::json;
@@ -124,7 +124,7 @@ impl Spec {
         if settings.ttl > MAX_TTL {
             section.wrong(section.at_key("ttl"), "`ttl`: the maximum is a year", mistakes);
         }
-        let env = section.get("env", mistakes, value::environment).unwrap_or_default();
+        let env = env::read(section, mistakes);
         let cwd = section.get("cwd", mistakes, value::directory);
         let on_success = section.get("on_success", mistakes, value::words_or_script);
         let on_failure = section.get("on_failure", mistakes, value::words_or_script);

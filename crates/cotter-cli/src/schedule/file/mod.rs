@@ -5,10 +5,12 @@
 //! | `section` | a table of the file, its known keys, and mistakes |
 //! | `value` | parsing of values |
 //! | `job` | a job, with its `[defaults]` |
+//! | `env` | the environment of a job |
 //! | `doubts` | what is allowed and probably a mistake |
 //! | `example` | the example in `docs/jobs.md` |
 
 mod doubts;
+mod env;
 mod job;
 mod section;
 #[cfg(test)]

@@ -80,7 +80,14 @@ impl<'a> Section<'a> {
         None
     }
 
-    /// Adds a mistake that concerns the whole section.
+    /// The values of a key in all tables that have it, with their sections: the most general first, this one last.
+    pub(super) fn layers(&self, key: &str) -> Vec<(&Section<'a>, &Spanned<DeValue<'a>>)> {
+        let others = self.fallbacks.iter().rev().filter(|(_, keys)| keys.contains(&key));
+        let general = others.flat_map(|(section, _)| section.layers(key));
+        general.chain(self.table.get(key).map(|value| (self, value))).collect()
+    }
+
+    /// Adds a mistake that is not about the type of a value.
     pub(super) fn wrong(&self, at: usize, message: &str, mistakes: &mut Mistakes) {
         mistakes.add(at, format!("{}{message}", self.what));
     }

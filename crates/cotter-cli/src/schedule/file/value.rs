@@ -75,7 +75,7 @@ pub(super) fn some(value: &DeValue<'_>) -> Result<u32, String> {
     }
 }
 
-/// The trigger, without slots on these days and at these times. An expression differs from a day in that it contains blanks.
+/// The trigger, without slots on these days and at these times.
 pub(super) fn except(trigger: Trigger, value: &DeValue<'_>) -> Result<Trigger, String> {
     let how = "write [\"2031-12-25\", \"2031-12-24/2032-01-01\", \"* * 22-5 * * ?\"]";
     let DeValue::Array(array) = value else { return Err(format!("found {}; {how}", kind(value))) };
@@ -169,25 +169,6 @@ pub(super) fn by_the_shell(script: String) -> Vec<String> {
     vec!["sh".to_owned(), "-c".to_owned(), script]
 }
 
-pub(super) fn environment(value: &DeValue<'_>) -> Result<Vec<(String, String)>, String> {
-    let DeValue::Table(table) = value else {
-        return Err(format!("found {}; write {{ KEY = \"value\" }}", kind(value)));
-    };
-    let pair = |key: &str, value: &DeValue<'_>| {
-        let DeValue::String(text) = value else {
-            return Err(format!("{key:?} is {}; write a \"string\"", kind(value)));
-        };
-        if key.is_empty() || key.contains(['=', '\0']) || text.contains('\0') {
-            return Err(format!("{key:?} or its value is not allowed in an environment"));
-        }
-        if key.starts_with("COTTER_") {
-            return Err(format!("{key:?} is reserved for cotter"));
-        }
-        Ok((key.to_owned(), text.clone().into_owned()))
-    };
-    table.iter().map(|(key, value)| pair(key.get_ref(), value.get_ref())).collect()
-}
-
 pub(super) fn directory(value: &DeValue<'_>) -> Result<PathBuf, String> {
     let path = PathBuf::from(text(value)?);
     match path.is_absolute() {
@@ -209,7 +190,8 @@ pub(super) fn instant(value: &DeValue<'_>) -> Result<UnixTime, String> {
     text.parse().map_err(|e: cotter_scheduler::TimeError| e.to_string())
 }
 
-fn kind(value: &DeValue<'_>) -> &'static str {
+/// What a value is, for a mistake.
+pub(super) fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a string",
         DeValue::Integer(_) => "a number",
