@@ -58,8 +58,8 @@ const MAX_TTL: Duration = Duration::from_secs(366 * 24 * 3600);
 pub(crate) struct Spec {
     pub(crate) name: String,
     pub(crate) trigger: Trigger,
-    /// The cron expression as it is written.
-    pub(super) cron: Option<String>,
+    /// Its expressions in the Quartz dialect as they are written, each with its key.
+    pub(super) expressions: Vec<(&'static str, String)>,
     /// Its time zone.
     pub(crate) zone: Zone,
     pub(crate) enabled: bool,
@@ -110,8 +110,7 @@ impl Spec {
         section.check_keys(&[TRIGGERS, COMMANDS, SHARED].concat(), mistakes);
         let zone = section.get("timezone", mistakes, value::zone).unwrap_or_else(Zone::utc);
         let trigger = trigger(section, &zone, mistakes).map(|trigger| restricted(trigger, section, mistakes));
-        let is_cron = trigger.is_some() && section.has("cron");
-        let cron = is_cron.then(|| section.get("cron", mistakes, value::text)).flatten();
+        let expressions = trigger.iter().flat_map(|_| expressions(section, mistakes)).collect();
         let words = words(section, mistakes);
         let mut settings = Settings::read(section, mistakes);
         settings.reject_invalid(section, mistakes);
@@ -134,7 +133,7 @@ impl Spec {
         Self {
             name,
             trigger,
-            cron,
+            expressions,
             zone,
             enabled,
             grace,
@@ -286,6 +285,14 @@ fn restricted(mut trigger: Trigger, section: &Section<'_>, mistakes: &mut Mistak
     trigger = starts.into_iter().fold(trigger, Trigger::starting);
     trigger = ends.into_iter().fold(trigger, Trigger::ending);
     section.get("exclude", mistakes, |value| value::except(trigger.clone(), value)).unwrap_or(trigger)
+}
+
+/// The expressions in the Quartz dialect, for warnings.
+fn expressions(section: &Section<'_>, mistakes: &mut Mistakes) -> Vec<(&'static str, String)> {
+    let cron = section.has("cron").then(|| section.get("cron", mistakes, value::text)).flatten();
+    let exclude = section.get("exclude", mistakes, value::excluded).unwrap_or_default();
+    let exclude = exclude.into_iter().filter(|text| value::is_expression(text));
+    cron.into_iter().map(|text| ("cron", text)).chain(exclude.map(|text| ("exclude", text))).collect()
 }
 
 fn words(section: &Section<'_>, mistakes: &mut Mistakes) -> Option<Vec<String>> {

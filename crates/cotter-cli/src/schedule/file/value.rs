@@ -77,15 +77,24 @@ pub(super) fn some(value: &DeValue<'_>) -> Result<u32, String> {
 
 /// The trigger, without slots on these days and at these times.
 pub(super) fn except(trigger: Trigger, value: &DeValue<'_>) -> Result<Trigger, String> {
-    let how = "write [\"2031-12-25\", \"2031-12-24/2032-01-01\", \"* * 22-5 * * ?\"]";
-    let DeValue::Array(array) = value else { return Err(format!("found {}; {how}", kind(value))) };
-    array.iter().try_fold(trigger, |trigger, value| {
-        let text = text(value.get_ref()).map_err(|why| format!("{why}; {how}"))?;
-        let text = text.trim();
+    excluded(value)?.iter().try_fold(trigger, |trigger, text| {
         let restricted =
-            if text.contains(' ') { trigger.except_cron(text) } else { trigger.except_days(text) };
+            if is_expression(text) { trigger.except_cron(text) } else { trigger.except_days(text) };
         restricted.map_err(|e| e.to_string())
     })
+}
+
+/// Days and expressions.
+pub(super) fn excluded(value: &DeValue<'_>) -> Result<Vec<String>, String> {
+    let how = "write [\"2031-12-25\", \"2031-12-24/2032-01-01\", \"* * 22-5 * * ?\"]";
+    let DeValue::Array(array) = value else { return Err(format!("found {}; {how}", kind(value))) };
+    let entry = |value: &DeValue<'_>| text(value).map(|text| text.trim().to_owned());
+    array.iter().map(|value| entry(value.get_ref()).map_err(|why| format!("{why}; {how}"))).collect()
+}
+
+/// An expression differs from a day in that it contains blanks.
+pub(super) fn is_expression(text: &str) -> bool {
+    text.contains(' ')
 }
 
 /// A number that may be negative.
