@@ -92,6 +92,24 @@ impl<'a> Section<'a> {
         mistakes.add(at, format!("{}{message}", self.what));
     }
 
+    /// The only one of these keys that is set.
+    pub(super) fn exactly_one<'k>(&self, keys: &[&'k str], mistakes: &mut Mistakes) -> Option<&'k str> {
+        let given: Vec<&str> = keys.iter().copied().filter(|key| self.has(key)).collect();
+        let names = keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
+        match given[..] {
+            [one] => Some(one),
+            [] => {
+                self.wrong(self.at(), &format!("one of {names} is missing"), mistakes);
+                None
+            }
+            [first, second, ..] => {
+                let at = self.at_key(first).max(self.at_key(second));
+                self.wrong(at, &format!("only one of {names} can be set"), mistakes);
+                None
+            }
+        }
+    }
+
     /// Whether the key is in this table itself.
     pub(super) fn has(&self, key: &str) -> bool {
         self.table.get(key).is_some()

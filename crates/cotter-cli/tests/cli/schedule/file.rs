@@ -56,6 +56,7 @@ fn numbers_of_days_are_doubted_wherever_they_are_read() {
     );
     env.run(["--quiet", "cron", "0 0 9 * * 1-5"]).code(0).silent();
     env.run(["cron", "0 0 9 ? * SUN-THU"]).code(0).silent();
+    env.run(["cron", "--crontab", "0 9 * * 1-5"]).code(0).silent();
     let refused = env.run(["cron", "0 9 * * 1-5"]).code(64);
     assert!(refused.stderr.contains("this line of a crontab is `0 0 9 ? * MON-FRI` here"), "{refused:?}");
 }
