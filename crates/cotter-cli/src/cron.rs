@@ -7,14 +7,20 @@ use std::io::{self, Write};
 
 /// Print when a cron expression fires
 ///
-/// The dialect is that of Quartz: `seconds minutes hours day-of-month month day-of-week [year]`. Prints the next instants
+/// The dialect is that of Quartz: `seconds minutes hours day-of-month month day-of-week [year]`; with --crontab it is that
+/// of cron(8), `minute hour day-of-month month day-of-week`. Prints the next instants
 /// in RFC 3339 and UTC, one per line; nothing if there are none. With --json prints one object per line, with `at` and,
 /// if a time zone is given, `local`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Cron {
-    /// `seconds minutes hours day-of-month month day-of-week [year]`, as one argument
+    /// `seconds minutes hours day-of-month month day-of-week [year]`, as one argument; with --crontab, the five fields of a
+    /// crontab or a nickname such as `@daily`
     #[arg(value_name = "EXPR", allow_hyphen_values = true)]
     expression: String,
+
+    /// Read EXPR as a crontab does
+    #[arg(long)]
+    crontab: bool,
 
     /// The time zone of the expression, an IANA name; adds a column with local time
     #[arg(long, value_name = "ZONE")]
@@ -56,17 +62,15 @@ impl Cron {
 
     /// What may not be meant.
     pub(crate) fn doubt(&self) -> Option<String> {
-        Expression::doubt(&self.expression)
+        if self.crontab { None } else { Expression::doubt(&self.expression) }
     }
 
     fn question(&self, json: bool) -> Result<Question, String> {
         if json && self.explain {
             return Err("--explain and --json cannot be combined; leave one of them out".into());
         }
-        let cron: Expression = self
-            .expression
-            .parse()
-            .map_err(|error: cotter_scheduler::CronError| format!("{error}\n{}", error.with_caret()))?;
+        let read = if self.crontab { Expression::from_crontab } else { str::parse };
+        let cron = read(&self.expression).map_err(|error| format!("{error}\n{}", error.with_caret()))?;
         let zone =
             self.tz.as_deref().map(Zone::named).transpose().map_err(|error| format!("--tz: {error}"))?;
         let after = self.after.as_deref().map(str::parse).transpose();
@@ -191,6 +195,17 @@ mod tests {
         let zoned = answer(&["0 0 * * * ?", "--explain", "--tz", "Europe/London"]);
         assert_eq!(zoned, "Every hour (Europe/London time)\n");
         assert!(refusal(&[LEAP_DAY, "--explain", "--json"]).contains("leave one of them out"));
+    }
+
+    #[test]
+    fn a_line_of_a_crontab() {
+        let args = ["--crontab", "30 9 13 * 5", "--after", "2024-06-08T00:00:00Z", "-n", "2"];
+        assert_eq!(answer(&args), "2024-06-13T09:30:00Z\n2024-06-14T09:30:00Z\n");
+        let text = answer(&["--crontab", "0 9 * * 1-5", "--explain"]);
+        assert_eq!(text, "At 09:00:00, Monday through Friday\n");
+        let text =
+            "cotter: hours, column 3: 24 is out of range; write a number from 0 to 23\n0 24 * * *\n  ^\n";
+        assert_eq!(refusal(&["--crontab", "0 24 * * *"]), text);
     }
 
     #[test]

@@ -4,9 +4,11 @@ use cotter_scheduler::{Cron, CronError, UnixTime, Zone};
 
 /// Panics when a promise is broken.
 pub(crate) fn check(text: &str) {
-    match text.parse::<Cron>() {
-        Ok(cron) => check_expression(&cron),
-        Err(error) => check_error(text, &error),
+    for read in [str::parse::<Cron>, Cron::from_crontab] {
+        match read(text) {
+            Ok(cron) => check_expression(&cron, read),
+            Err(error) => check_error(text, &error),
+        }
     }
 }
 
@@ -17,9 +19,9 @@ fn check_error(text: &str, error: &CronError) {
     assert!(error.with_caret().ends_with('^'));
 }
 
-fn check_expression(cron: &Cron) {
+fn check_expression(cron: &Cron, read: fn(&str) -> Result<Cron, CronError>) {
     let written = cron.to_string();
-    let read: Cron = written.parse().unwrap_or_else(|error| panic!("{written:?}: {error}"));
+    let read = read(&written).unwrap_or_else(|error| panic!("{written:?}: {error}"));
     assert_eq!(&read, cron, "{written:?}");
     assert_eq!(read.to_string(), written);
     assert!(!cron.describe().is_empty());

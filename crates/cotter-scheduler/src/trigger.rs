@@ -10,7 +10,7 @@ use std::time::Duration;
 ///
 /// | | slots | counted from |
 /// |---|---|---|
-/// | [`cron`](Self::cron) | those of the expression | the calendar of a [`zone`](Self::zone) |
+/// | [`cron`](Self::cron), [`crontab`](Self::crontab) | those of the expression | the calendar of a [`zone`](Self::zone) |
 /// | [`fixed_rate`](Self::fixed_rate) | one per period, however long a run takes | the first start ever, by the store's clock |
 /// | [`fixed_delay`](Self::fixed_delay) | one, a delay after the last run | the end of that run, on any replica |
 /// | [`once_at`](Self::once_at) | one | |
@@ -51,6 +51,15 @@ impl Trigger {
     /// [`ErrorKind::Trigger`](crate::ErrorKind::Trigger), with the position of the mistake and what to write instead.
     pub fn cron(expression: &str) -> Result<Self> {
         Ok(Self::new(Kind::Cron(Box::new(expression.parse()?), Zone::utc())))
+    }
+
+    /// Creates a trigger with the slots of the five fields of a crontab ([`Cron::from_crontab`]), in UTC unless a
+    /// [`zone`](Self::zone) is given.
+    ///
+    /// # Errors
+    /// As [`cron`](Self::cron).
+    pub fn crontab(line: &str) -> Result<Self> {
+        Ok(Self::new(Kind::Cron(Box::new(Cron::from_crontab(line)?), Zone::utc())))
     }
 
     /// Creates a trigger with a slot every `period`. A run that takes longer delays the next ones, which then follow
@@ -140,7 +149,9 @@ impl Trigger {
     fn check_exclusion(&self) -> Result<()> {
         match self.0 {
             Kind::Cron(..) => Ok(()),
-            _ => Err(Error::trigger("only slots of a cron expression can be excluded; use `cron`")),
+            _ => Err(Error::trigger(
+                "only slots of a cron expression can be excluded; use `cron` or `crontab`",
+            )),
         }
     }
 
@@ -166,8 +177,12 @@ impl Trigger {
                 return Length::parse(length).map(|Length(d)| make(d));
             }
         }
-        let (cron, zone) = text.strip_prefix("cron ")?.rsplit_once(" in ")?;
-        Some(Kind::Cron(Box::new(cron.parse().ok()?), Zone::named(zone).ok()?))
+        let (text, zone) = text.rsplit_once(" in ")?;
+        let cron = match text.strip_prefix("crontab ") {
+            Some(line) => Cron::from_crontab(line).ok()?,
+            None => text.strip_prefix("cron ")?.parse().ok()?,
+        };
+        Some(Kind::Cron(Box::new(cron), Zone::named(zone).ok()?))
     }
 
     /// Returns true if it is certain that there is no slot after an instant.
@@ -221,6 +236,7 @@ fn checked(what: &str, d: Duration) -> Result<Duration> {
 impl fmt::Display for Trigger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
+            Kind::Cron(cron, zone) if cron.is_crontab() => write!(f, "crontab {cron} in {zone}"),
             Kind::Cron(cron, zone) => write!(f, "cron {cron} in {zone}"),
             Kind::Rate(d) => write!(f, "fixed rate {}", Length(*d)),
             Kind::Delay(d) => write!(f, "fixed delay {}", Length(*d)),
@@ -239,6 +255,9 @@ mod tests {
     fn triggers_are_parsed_back() {
         let zone = Zone::named("Asia/Shanghai").unwrap();
         let cron = Trigger::cron("0 30 2 ? * MON-FRI").unwrap().zone(zone);
+        let crontab =
+            Trigger::crontab("30 2 13 * 1-5").unwrap().zone(Zone::utc()).except_days("2031-01-01").unwrap();
+        assert_eq!(crontab.to_string(), "crontab 30 2 13 * MON-FRI in UTC [except 2031-01-01]");
         let once = Trigger::once_at("2031-05-02T10:00:00Z".parse().unwrap()).unwrap();
         let rate = Trigger::fixed_rate(Duration::from_secs(1)).unwrap();
         let delay = Trigger::fixed_delay(Duration::from_micros(1_234_050)).unwrap();
@@ -250,9 +269,16 @@ mod tests {
         let text = "cron 0 30 2 ? * MON-FRI in Asia/Shanghai [from 1970-01-01T00:00:00Z; until 2031-05-02T10:00:00.5Z; \
                     except 2031-01-01; except 2030-12-24/2030-12-31; except cron * * 22-5 * * ?]";
         assert_eq!(limited.to_string(), text);
-        for trigger in
-            [cron, once, rate.clone().ending(UnixTime::EPOCH), rate, delay, limited, Trigger::on_demand()]
-        {
+        for trigger in [
+            cron,
+            crontab,
+            once,
+            rate.clone().ending(UnixTime::EPOCH),
+            rate,
+            delay,
+            limited,
+            Trigger::on_demand(),
+        ] {
             assert_eq!(Trigger::parse(&trigger.to_string()), Some(trigger));
         }
         assert_eq!(Trigger::parse("(off) cron 0 30 2 * * ? in UTC"), None);

@@ -86,6 +86,11 @@ fn day_rule(days: &Days) -> DayRule {
         Days::Every => rule.of_month = u32::MAX,
         Days::OfMonth(items) => items.iter().for_each(|&item| add_day_of_month(&mut rule, item)),
         Days::OfWeek(items) => items.iter().for_each(|&item| add_day_of_week(&mut rule, item)),
+        Days::Either(of_month, of_week) | Days::Both(of_month, of_week) => {
+            of_month.iter().for_each(|&item| add_day_of_month(&mut rule, item));
+            of_week.iter().for_each(|&item| add_day_of_week(&mut rule, item));
+            rule.needs_both = matches!(days, Days::Both(..));
+        }
     }
     rule
 }

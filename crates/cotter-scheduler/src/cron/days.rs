@@ -7,7 +7,7 @@ const SATURDAY: u32 = 6;
 const SUNDAY: u32 = 0;
 const SEVEN: u32 = 0b111_1111;
 
-/// Sets of days; bit n stands for n. Several may be filled: a day matches when any of them has it.
+/// Sets of days; bit n stands for n. Several may be filled: a day matches when any of them has it, unless both kinds are needed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DayRule {
     /// Days of the month, 1 to 31.
@@ -24,6 +24,8 @@ pub(crate) struct DayRule {
     pub(crate) last_of_week: u32,
     /// `n#k` as one set of days of the week per k.
     pub(crate) nth: [u8; 5],
+    /// A day matches when it is in `of_month` and in another set. Implies that `of_week` is not empty.
+    pub(crate) needs_both: bool,
 }
 
 /// The properties of a month that the rules need.
@@ -41,7 +43,8 @@ impl DayRule {
         let mut days = self.of_month;
         if self.depends_on_month() {
             let first = civil::weekday(civil::days_from(Date { year, month, day: 1 }));
-            days |= self.special(Month { length, first });
+            let special = self.special(Month { length, first });
+            days = if self.needs_both { days & special } else { days | special };
         }
         days & (u32::MAX >> (31 - length)) & !1
     }

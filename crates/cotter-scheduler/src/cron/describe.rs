@@ -29,6 +29,8 @@ pub(super) fn describe(items: &Items) -> String {
         Days::Every => None,
         Days::OfMonth(days) => Some(days_of_month(days)),
         Days::OfWeek(days) => Some(days_of_week(days)),
+        Days::Either(month, week) => Some(format!("{} or {}", days_of_month(month), days_of_week(week))),
+        Days::Both(month, week) => Some(format!("{}, but only {}", days_of_month(month), days_of_week(week))),
     });
     parts.extend(months(&items.months));
     parts.extend(years(&items.years));

@@ -4,32 +4,38 @@ use std::fmt::{self, Formatter};
 
 use super::expression::Cron;
 use super::field::Field;
-use super::item::{Base, Days, Item};
+use super::item::{Base, Days, Dialect, Item};
 
 impl fmt::Display for Cron {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let items = self.items();
         let every = [Item::All];
+        let is_crontab = items.dialect == Dialect::Crontab;
+        let open: &[Item] = if is_crontab { &every } else { &[] };
         let (of_month, of_week): (&[Item], &[Item]) = match &items.days {
-            Days::Every => (&every, &[]),
-            Days::OfMonth(days) => (days, &[]),
-            Days::OfWeek(days) => (&[], days),
+            Days::Every => (&every, open),
+            Days::OfMonth(days) => (days, open),
+            Days::OfWeek(days) => (open, days),
+            Days::Either(of_month, of_week) | Days::Both(of_month, of_week) => (of_month, of_week),
         };
-        list(f, Field::Seconds, &items.seconds)?;
+        if !is_crontab {
+            list(f, Field::Seconds, &items.seconds)?;
+            f.write_str(" ")?;
+        }
         list(f, Field::Minutes, &items.minutes)?;
-        list(f, Field::Hours, &items.hours)?;
-        list(f, Field::DayOfMonth, of_month)?;
-        list(f, Field::Month, &items.months)?;
-        list(f, Field::DayOfWeek, of_week)?;
-        if items.years != every { list(f, Field::Year, &items.years) } else { Ok(()) }
+        let days =
+            [(Field::DayOfMonth, of_month), (Field::Month, &items.months), (Field::DayOfWeek, of_week)];
+        let years = (items.years != every).then_some((Field::Year, &items.years[..]));
+        for (field, items) in [(Field::Hours, &items.hours[..])].into_iter().chain(days).chain(years) {
+            f.write_str(" ")?;
+            list(f, field, items)?;
+        }
+        Ok(())
     }
 }
 
 /// One field; no items stand for `?`.
 fn list(f: &mut Formatter<'_>, field: Field, items: &[Item]) -> fmt::Result {
-    if field != Field::Seconds {
-        f.write_str(" ")?;
-    }
     if items.is_empty() {
         return f.write_str("?");
     }

@@ -5,15 +5,16 @@ use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
 use super::compile::Compiled;
-use super::item::Items;
+use super::item::{Dialect, Items};
 use super::iter::{After, Before};
 use super::{CronError, UnixTime, Zone, crontab, describe, parse};
 
-/// A cron expression in the Quartz dialect.
+/// A cron expression in the Quartz dialect, or [in that of crontabs](Self::from_crontab).
 ///
-/// It is parsed with [`str::parse`]. `Display` writes a canonical form (capitals, names for months and days of the week, one
-/// blank between fields, no year if every year matches), which parses to an equal expression. Equality is structural:
-/// `MON` and `2` are equal, `MON,TUE` and `MON-TUE` are not.
+/// It is parsed with [`str::parse`], which reads the Quartz dialect only. `Display` writes a canonical form (capitals, names
+/// for months and days of the week, one blank between fields, no year if every year matches), which parses to an equal
+/// expression. Equality is structural: `MON` and `2` are equal, `MON,TUE` and `MON-TUE` are not, and no line of a crontab
+/// equals an expression of the Quartz dialect.
 ///
 /// ```
 /// use cotter_scheduler::Cron;
@@ -32,6 +33,36 @@ impl Cron {
     pub(crate) fn new(items: Items) -> Self {
         let compiled = Compiled::new(&items);
         Cron { items, compiled }
+    }
+
+    /// Parses the five fields of a crontab, `minute hour day-of-month month day-of-week`, as cron(8) of Debian reads them, or one
+    /// of the nicknames `@yearly`, `@annually`, `@monthly`, `@weekly`, `@daily`, `@midnight` and `@hourly`.
+    ///
+    /// Sunday is 0 and 7. A day matches if *either* day field does, unless one of them begins with `*`: then both have to match.
+    /// `Display` writes the five fields, with names, which this function reads back. When the clock changes, the expression behaves
+    /// as one of the Quartz dialect with the same hours.
+    ///
+    /// ```
+    /// use cotter_scheduler::{Cron, Zone};
+    ///
+    /// let cron = Cron::from_crontab("30 9 13 * 5")?;
+    /// assert_eq!(cron.describe(), "At 09:30:00, on the 13th of the month or on Friday");
+    /// let after = "2024-06-08T00:00:00Z".parse()?;
+    /// let utc = Zone::utc();
+    /// let next: Vec<_> = cron.after(after, &utc).take(2).map(|at| at.to_string()).collect();
+    /// assert_eq!(next, ["2024-06-13T09:30:00Z", "2024-06-14T09:30:00Z"], "a Thursday and a Friday");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Anything else, with the field, the column, the reason and what to write instead: a command behind the fields, `@reboot`, `?`,
+    /// ranges that run backwards, and what cron(8) accepts and ignores.
+    pub fn from_crontab(line: &str) -> Result<Self, CronError> {
+        crontab::parse(line).map(Self::new)
+    }
+
+    pub(crate) fn is_crontab(&self) -> bool {
+        self.items.dialect == Dialect::Crontab
     }
 
     pub(crate) fn items(&self) -> &Items {

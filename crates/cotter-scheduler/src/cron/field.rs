@@ -23,7 +23,7 @@ pub enum Field {
     DayOfMonth,
     /// 1 to 12, or `JAN` to `DEC`.
     Month,
-    /// 1 to 7, or `SUN` to `SAT`.
+    /// 1 to 7, or `SUN` to `SAT`; in a crontab the numbers are 0 to 7.
     DayOfWeek,
     /// 1970 to 2099.
     Year,
@@ -58,7 +58,7 @@ impl Field {
         }
     }
 
-    /// Returns the smallest and the largest number that may be written in this field.
+    /// Returns the smallest and the largest number that may be written in this field of the Quartz dialect.
     pub fn range(self) -> (u16, u16) {
         match self {
             Field::Seconds | Field::Minutes => (0, 59),

@@ -33,17 +33,31 @@ pub(crate) enum Item {
     Nth(u16, u16),
 }
 
-/// The day field that decides. The dialect requires `?` in the other one.
+/// How the expression is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Dialect {
+    /// Six or seven fields.
+    Quartz,
+    /// Five fields.
+    Crontab,
+}
+
+/// The day fields that decide. The Quartz dialect requires `?` in one of them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Days {
     Every,
     OfMonth(Vec<Item>),
     OfWeek(Vec<Item>),
+    /// A day of the month or of the week, in a crontab.
+    Either(Vec<Item>, Vec<Item>),
+    /// A day of the month that is also that of the week, in a crontab.
+    Both(Vec<Item>, Vec<Item>),
 }
 
 /// The expression as written, without anything derived from it; used by `Eq`, `Display` and the description.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Items {
+    pub(crate) dialect: Dialect,
     pub(crate) seconds: Vec<Item>,
     pub(crate) minutes: Vec<Item>,
     pub(crate) hours: Vec<Item>,

@@ -21,10 +21,10 @@ pub(crate) fn empty() -> Mistake {
     mistake("the expression is empty", format!("{SHAPE}, for example `0 0 12 * * ?`"))
 }
 
-/// `translated`: the same in this dialect, if it is a line of a crontab.
-pub(crate) fn too_few(found: usize, missing: Field, translated: Option<&str>) -> Mistake {
-    let hint = match (found, translated) {
-        (_, Some(ours)) => format!("this line of a crontab is `{ours}` here"),
+/// `advice`: what to write instead, if it is a line of a crontab.
+pub(crate) fn too_few(found: usize, missing: Field, advice: Option<String>) -> Mistake {
+    let hint = match (found, advice) {
+        (_, Some(advice)) => advice,
         (5, None) => {
             "a five-field crontab line needs the seconds in front (`0 …`), and Sunday is 1 here".to_owned()
         }

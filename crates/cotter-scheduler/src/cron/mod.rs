@@ -1,4 +1,4 @@
-//! Cron expressions in the Quartz dialect.
+//! Cron expressions in the Quartz dialect, and the five fields of crontabs ([`Cron::from_crontab`]).
 //!
 //! ```text
 //! seconds minutes hours day-of-month month day-of-week [year]
@@ -26,7 +26,7 @@
 // | `parse`, `split`, `cursor`, `letters` | from text to items; splitting into fields; a position in a field; `L`, `W`, `#`, `C`, names |
 // | `error`, `mistake`, `words` | the public error; the mistakes and their texts; helpers for sentences |
 // | `display`, `describe` | the canonical form; the description in English |
-// | `crontab` | lines of crontabs, and what numbers of days mean there |
+// | `crontab` | the five fields of crontabs |
 // | `compile`, `time_set`, `days` | from items to sets; matching times of day; matching days of a month |
 // | `walk`, `civil` | the search on a calendar without time zones; dates and days |
 // | `next`, `previous`, `runs`, `spans`, `iter` | the search through clock changes; seconds in a row that match; a time zone as a table; iterators |

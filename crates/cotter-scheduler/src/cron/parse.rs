@@ -3,7 +3,7 @@
 use super::cursor::{Cursor, Fault};
 use super::error::CronError;
 use super::field::Field;
-use super::item::{Base, Days, Item, Items};
+use super::item::{Base, Days, Dialect, Item, Items};
 use super::mistake::Mistake;
 use super::split::split;
 use super::{letters, mistake};
@@ -16,15 +16,15 @@ pub(super) fn parse(text: &str) -> Result<Items, CronError> {
 
 /// Parses field by field from the left, so that the first of several mistakes is reported.
 fn items(fields: &mut [Cursor<'_>]) -> Result<Items, Fault> {
-    let seconds = list(&mut fields[0])?;
-    let minutes = list(&mut fields[1])?;
-    let hours = list(&mut fields[2])?;
+    let seconds = list(&mut fields[0], item)?;
+    let minutes = list(&mut fields[1], item)?;
+    let hours = list(&mut fields[2], item)?;
     let of_month = day(&mut fields[3])?;
-    let months = list(&mut fields[4])?;
+    let months = list(&mut fields[4], item)?;
     let of_week = day(&mut fields[5])?;
-    let years = fields.get_mut(6).map_or(Ok(vec![Item::All]), list)?;
+    let years = fields.get_mut(6).map_or(Ok(vec![Item::All]), |years| list(years, item))?;
     let days = days(of_month, of_week).map_err(|mistake| fields[5].fault_at(0, mistake))?;
-    Ok(Items { seconds, minutes, hours, days, months, years })
+    Ok(Items { dialect: Dialect::Quartz, seconds, minutes, hours, days, months, years })
 }
 
 /// The contents of one day field.
@@ -50,11 +50,15 @@ fn day(cursor: &mut Cursor<'_>) -> Result<Day, Fault> {
     if cursor.text() == ['?'] {
         return Ok(Day::Open);
     }
-    let items = list(cursor)?;
+    let items = list(cursor, item)?;
     Ok(if items == [Item::All] { Day::Every } else { Day::Some(items) })
 }
 
-fn list(cursor: &mut Cursor<'_>) -> Result<Vec<Item>, Fault> {
+/// The entries of a field, each as `item` reads it.
+pub(super) fn list(
+    cursor: &mut Cursor<'_>,
+    item: fn(&mut Cursor<'_>) -> Result<Item, Fault>,
+) -> Result<Vec<Item>, Fault> {
     let mut items = Vec::new();
     loop {
         items.push(item(cursor)?);
@@ -81,7 +85,8 @@ fn item(cursor: &mut Cursor<'_>) -> Result<Item, Fault> {
     }
 }
 
-fn star(cursor: &mut Cursor<'_>) -> Result<Item, Fault> {
+/// `*`, with or without a step.
+pub(super) fn star(cursor: &mut Cursor<'_>) -> Result<Item, Fault> {
     cursor.skip(1);
     match cursor.peek() {
         None | Some(',') => Ok(Item::All),
@@ -125,7 +130,8 @@ fn value(cursor: &mut Cursor<'_>) -> Result<u16, Fault> {
     }
 }
 
-fn number(cursor: &mut Cursor<'_>) -> Result<u16, Fault> {
+/// A number in the range of the field.
+pub(super) fn number(cursor: &mut Cursor<'_>) -> Result<u16, Fault> {
     let start = cursor.position();
     let text = cursor.digits();
     let (min, max) = cursor.field().range();
@@ -160,7 +166,7 @@ fn range(cursor: &mut Cursor<'_>, first: u16) -> Result<Item, Fault> {
 }
 
 /// `/n` after a base.
-fn step(cursor: &mut Cursor<'_>, base: Base) -> Result<Item, Fault> {
+pub(super) fn step(cursor: &mut Cursor<'_>, base: Base) -> Result<Item, Fault> {
     cursor.skip(1);
     let start = cursor.position();
     let text = cursor.digits();

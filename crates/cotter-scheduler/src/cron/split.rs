@@ -13,7 +13,7 @@ pub(super) fn split(chars: &[char]) -> Result<Vec<Cursor<'_>>, Fault> {
 }
 
 /// Each run of characters between blanks, with its position.
-fn words(chars: &[char]) -> Vec<(usize, &[char])> {
+pub(super) fn words(chars: &[char]) -> Vec<(usize, &[char])> {
     let mut at = 0;
     let mut words = Vec::new();
     for text in chars.split(|c| is_blank(*c)) {
@@ -25,10 +25,16 @@ fn words(chars: &[char]) -> Vec<(usize, &[char])> {
     words
 }
 
+/// Where the last word ends.
+pub(super) fn end(chars: &[char]) -> usize {
+    chars.len() - chars.iter().rev().take_while(|c| is_blank(**c)).count()
+}
+
+/// What to write instead, if the words are fields of a crontab.
 fn of_crontab(words: &[(usize, &[char])]) -> Option<String> {
     let fields: Vec<String> = words.iter().map(|(_, word)| word.iter().collect()).collect();
     let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
-    fields.try_into().ok().and_then(crontab::translated)
+    fields.try_into().ok().and_then(crontab::advice)
 }
 
 fn is_blank(c: char) -> bool {
@@ -46,10 +52,8 @@ fn check(chars: &[char], words: &[(usize, &[char])]) -> Result<(), Fault> {
     match words.len() {
         found @ ..6 => {
             let missing = Field::ALL[found];
-            let end = chars.len() - chars.iter().rev().take_while(|c| is_blank(**c)).count();
-            let translated = of_crontab(words);
-            let mistake = mistake::too_few(found, missing, translated.as_deref());
-            Err(Fault { field: Some(missing), at: end, mistake })
+            let mistake = mistake::too_few(found, missing, of_crontab(words));
+            Err(Fault { field: Some(missing), at: end(chars), mistake })
         }
         6 | 7 => Ok(()),
         _ => whole(words[7].0, mistake::too_many()),

@@ -3,6 +3,7 @@
 //! | module | concept |
 //! |---|---|
 //! | `examples`, `quartz`, `naive` | when an expression fires: by hand, by Quartz itself, by an evaluator that goes second by second |
+//! | `crontab` | lines of crontabs, also against the crate `croner` |
 //! | `others` | the same as the crates `croner` and `cron` |
 //! | `text`, `errors`, `fuzz` | what an expression is written as, what is refused, and what any text does |
 //! | `seed` | the seed of tests that draw at random, and how long they go on |
@@ -14,6 +15,7 @@
 #[cfg(all(feature = "chrono", feature = "jiff"))]
 mod adapters;
 mod blocked;
+mod crontab;
 mod errors;
 mod examples;
 mod fuzz;

@@ -18,13 +18,22 @@ impl Spec {
     pub(in crate::schedule) fn doubts(&self, now: UnixTime) -> Vec<String> {
         let all = [
             self.never_runs(now),
-            self.cron.as_deref().and_then(Cron::doubt).map(|doubt| format!("`cron`: {doubt}")),
             self.no_program(),
             self.no_directory(),
             self.forgets_before_late(),
             self.jitter_beyond_next(now),
         ];
-        all.into_iter().flatten().map(|doubt| format!("job {:?}: {doubt}", self.name)).collect()
+        all.into_iter()
+            .flatten()
+            .chain(self.numbers_of_days())
+            .map(|doubt| format!("job {:?}: {doubt}", self.name))
+            .collect()
+    }
+
+    /// In the Quartz dialect 1 is Sunday; who writes 1-5 comes from a crontab as often as not.
+    fn numbers_of_days(&self) -> impl Iterator<Item = String> {
+        let doubt = |(key, text): &(&str, String)| Some(format!("`{key}`: {}", Cron::doubt(text)?));
+        self.expressions.iter().filter_map(doubt)
     }
 
     /// A cron expression or an instant that lies in the past for good.

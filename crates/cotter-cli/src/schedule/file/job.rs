@@ -1,14 +1,13 @@
 //! A job in the file.
 
 use super::section::{Mistakes, Section};
-use super::value;
+use super::{env, trigger, value};
 use crate::command::{Grace, Launch};
 use cotter_scheduler::{Busy, Concurrency, Job, Misfire, OnCrash, Outcome, Run, Trigger, Zone};
 use serde_json::json;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
-use toml::de::DeValue;
 
 /// Keys of a job that are also allowed in `[defaults]`.
 pub(super) const SHARED: &[&str] = &[
@@ -41,8 +40,6 @@ pub(super) const SHARED: &[&str] = &[
     "on_success",
     "on_failure",
 ];
-/// The trigger keys, of which exactly one is required.
-const TRIGGERS: &[&str] = &["cron", "fixed_rate", "fixed_delay", "once_at", "on_demand"];
 /// The command keys, of which exactly one is required.
 const COMMANDS: &[&str] = &["command", "shell"];
 
@@ -58,8 +55,8 @@ const MAX_TTL: Duration = Duration::from_secs(366 * 24 * 3600);
 pub(crate) struct Spec {
     pub(crate) name: String,
     pub(crate) trigger: Trigger,
-    /// The cron expression as it is written.
-    pub(super) cron: Option<String>,
+    /// Its expressions in the Quartz dialect as they are written, each with its key.
+    pub(super) expressions: Vec<(&'static str, String)>,
     /// Its time zone.
     pub(crate) zone: Zone,
     pub(crate) enabled: bool,
@@ -107,11 +104,10 @@ impl Spec {
 
     /// Parses a job. After a mistake, something else stands for what is missing, so that the rest can be checked.
     pub(super) fn read(name: &str, section: &Section<'_>, mistakes: &mut Mistakes) -> Self {
-        section.check_keys(&[TRIGGERS, COMMANDS, SHARED].concat(), mistakes);
+        section.check_keys(&[trigger::TRIGGERS, COMMANDS, SHARED].concat(), mistakes);
         let zone = section.get("timezone", mistakes, value::zone).unwrap_or_else(Zone::utc);
-        let trigger = trigger(section, &zone, mistakes).map(|trigger| restricted(trigger, section, mistakes));
-        let is_cron = trigger.is_some() && section.has("cron");
-        let cron = is_cron.then(|| section.get("cron", mistakes, value::text)).flatten();
+        let trigger = trigger::read(section, &zone, mistakes);
+        let expressions = trigger.iter().flat_map(|_| trigger::expressions(section, mistakes)).collect();
         let words = words(section, mistakes);
         let mut settings = Settings::read(section, mistakes);
         settings.reject_invalid(section, mistakes);
@@ -124,7 +120,7 @@ impl Spec {
         if settings.ttl > MAX_TTL {
             section.wrong(section.at_key("ttl"), "`ttl`: the maximum is a year", mistakes);
         }
-        let env = section.get("env", mistakes, value::environment).unwrap_or_default();
+        let env = env::read(section, mistakes);
         let cwd = section.get("cwd", mistakes, value::directory);
         let on_success = section.get("on_success", mistakes, value::words_or_script);
         let on_failure = section.get("on_failure", mistakes, value::words_or_script);
@@ -134,7 +130,7 @@ impl Spec {
         Self {
             name,
             trigger,
-            cron,
+            expressions,
             zone,
             enabled,
             grace,
@@ -263,55 +259,12 @@ impl Settings {
     }
 }
 
-fn trigger(section: &Section<'_>, zone: &Zone, mistakes: &mut Mistakes) -> Option<Trigger> {
-    let text = |e: cotter_scheduler::Error| e.to_string();
-    let every = |value: &DeValue<'_>, make: fn(Duration) -> cotter_scheduler::Result<Trigger>| {
-        make(value::positive(value)?).map_err(text)
-    };
-    match exactly_one(TRIGGERS, section, mistakes)? {
-        key @ "cron" => section.get(key, mistakes, |value| {
-            Ok(Trigger::cron(&value::text(value)?).map_err(text)?.zone(zone.clone()))
-        }),
-        key @ "fixed_rate" => section.get(key, mistakes, |v| every(v, Trigger::fixed_rate)),
-        key @ "fixed_delay" => section.get(key, mistakes, |v| every(v, Trigger::fixed_delay)),
-        key @ "on_demand" => section.get(key, mistakes, |v| value::yes(v).map(|()| Trigger::on_demand())),
-        key => section.get(key, mistakes, |value| Trigger::once_at(value::instant(value)?).map_err(text)),
-    }
-}
-
-/// The trigger, with the restrictions of its slots.
-fn restricted(mut trigger: Trigger, section: &Section<'_>, mistakes: &mut Mistakes) -> Trigger {
-    let (starts, ends) =
-        (section.get("starts", mistakes, value::instant), section.get("ends", mistakes, value::instant));
-    trigger = starts.into_iter().fold(trigger, Trigger::starting);
-    trigger = ends.into_iter().fold(trigger, Trigger::ending);
-    section.get("exclude", mistakes, |value| value::except(trigger.clone(), value)).unwrap_or(trigger)
-}
-
 fn words(section: &Section<'_>, mistakes: &mut Mistakes) -> Option<Vec<String>> {
-    match exactly_one(COMMANDS, section, mistakes)? {
+    match section.exactly_one(COMMANDS, mistakes)? {
         key @ "command" => section.get(key, mistakes, value::words),
         key => {
             let script = section.get(key, mistakes, value::text)?;
             Some(value::by_the_shell(script))
-        }
-    }
-}
-
-/// The only one of these keys that is set.
-fn exactly_one<'k>(keys: &[&'k str], section: &Section<'_>, mistakes: &mut Mistakes) -> Option<&'k str> {
-    let given: Vec<&str> = keys.iter().copied().filter(|key| section.has(key)).collect();
-    let names = keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
-    match given[..] {
-        [one] => Some(one),
-        [] => {
-            section.wrong(section.at(), &format!("one of {names} is missing"), mistakes);
-            None
-        }
-        [first, second, ..] => {
-            let at = section.at_key(first).max(section.at_key(second));
-            section.wrong(at, &format!("only one of {names} can be set"), mistakes);
-            None
         }
     }
 }

@@ -5,14 +5,17 @@
 //! | `section` | a table of the file, its known keys, and mistakes |
 //! | `value` | parsing of values |
 //! | `job` | a job, with its `[defaults]` |
+//! | `env`, `trigger` | the environment of a job; its trigger |
 //! | `doubts` | what is allowed and probably a mistake |
 //! | `example` | the example in `docs/jobs.md` |
 
 mod doubts;
+mod env;
 mod job;
 mod section;
 #[cfg(test)]
 mod tests;
+mod trigger;
 mod value;
 
 pub(crate) use job::Spec;

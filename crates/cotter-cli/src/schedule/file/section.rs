@@ -80,9 +80,34 @@ impl<'a> Section<'a> {
         None
     }
 
-    /// Adds a mistake that concerns the whole section.
+    /// The values of a key in all tables that have it, with their sections: the most general first, this one last.
+    pub(super) fn layers(&self, key: &str) -> Vec<(&Section<'a>, &Spanned<DeValue<'a>>)> {
+        let others = self.fallbacks.iter().rev().filter(|(_, keys)| keys.contains(&key));
+        let general = others.flat_map(|(section, _)| section.layers(key));
+        general.chain(self.table.get(key).map(|value| (self, value))).collect()
+    }
+
+    /// Adds a mistake that is not about the type of a value.
     pub(super) fn wrong(&self, at: usize, message: &str, mistakes: &mut Mistakes) {
         mistakes.add(at, format!("{}{message}", self.what));
+    }
+
+    /// The only one of these keys that is set.
+    pub(super) fn exactly_one<'k>(&self, keys: &[&'k str], mistakes: &mut Mistakes) -> Option<&'k str> {
+        let given: Vec<&str> = keys.iter().copied().filter(|key| self.has(key)).collect();
+        let names = keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
+        match given[..] {
+            [one] => Some(one),
+            [] => {
+                self.wrong(self.at(), &format!("one of {names} is missing"), mistakes);
+                None
+            }
+            [first, second, ..] => {
+                let at = self.at_key(first).max(self.at_key(second));
+                self.wrong(at, &format!("only one of {names} can be set"), mistakes);
+                None
+            }
+        }
     }
 
     /// Whether the key is in this table itself.

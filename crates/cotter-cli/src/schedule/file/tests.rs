@@ -45,7 +45,7 @@ fn the_manual_has_a_row_for_every_key() {
     let cells = tables.lines().filter_map(|line| line.strip_prefix("| `")?.split(" |").next());
     let names = cells.flat_map(|cell| cell.split("`, `")).map(|name| name.trim_matches(['`', '[', ']']));
     let rows: BTreeSet<_> = names.map(|name| name.trim_end_matches(".NAME")).collect();
-    let alternatives = "cron fixed_rate fixed_delay once_at on_demand command shell".split(' ');
+    let alternatives = "cron crontab fixed_rate fixed_delay once_at on_demand command shell".split(' ');
     let known: BTreeSet<_> = KEYS.iter().chain(job::SHARED).copied().chain(alternatives).collect();
     assert_eq!(rows, known);
 }
@@ -67,7 +67,7 @@ fn all_mistakes_at_once_in_order_of_their_lines() {
         "job \"a\": `command`: there is no program in it",
         "job \"b\": `cron`: ",
         "job \"b\": unknown key `misfrie`; did you mean `misfire`?",
-        "job \"c\": one of `cron`, `fixed_rate`, `fixed_delay`, `once_at`, `on_demand` is missing",
+        "job \"c\": one of `cron`, `crontab`, `fixed_rate`, `fixed_delay`, `once_at`, `on_demand` is missing",
         "job \"c\": one of `command`, `shell` is missing",
     ] {
         assert!(all.contains(says), "no {says:?} in\n{all}");
@@ -102,7 +102,7 @@ fn values_say_what_to_write() {
         ("retries = -1", "5: job \"a\": `retries`: -1 is not a number"),
         ("max_run = \"0s\"", "5: job \"a\": `max_run`: a duration of zero is not allowed here"),
         ("shell = \"true\"", "5: job \"a\": only one of `command`, `shell` can be set"),
-        ("once_at = \"2031-05-02\"", "5: job \"a\": only one of `cron`, `fixed_rate`"),
+        ("once_at = \"2031-05-02\"", "5: job \"a\": only one of `cron`, `crontab`, `fixed_rate`"),
         (
             "concurrency = \"allow\"",
             "5: job \"a\": `concurrency`: \"allow\" is not one of \"forbid\", \"replace\"",
@@ -189,6 +189,28 @@ fn slots_are_excluded_by_day_and_by_expression() {
         let found = one(&job(lines));
         assert!(found.starts_with(says), "{lines}: {found}");
     }
+}
+
+#[test]
+fn a_line_of_a_crontab_is_a_trigger_in_the_zone_of_the_job() {
+    let job = |line: &str| {
+        format!("group = \"g\"\ntimezone = \"Asia/Shanghai\"\n[job.a]\nshell = \"x\"\ncrontab = {line:?}\n")
+    };
+    let file = parse(Path::new("jobs.toml"), &job("0 9 13 * 1-5")).unwrap();
+    assert_eq!(file.jobs[0].trigger.to_string(), "crontab 0 9 13 * MON-FRI in Asia/Shanghai");
+    let now = "2031-05-02T10:00:00Z".parse().unwrap();
+    let doubts = file.jobs[0].doubts(now).join("\n");
+    assert!(!doubts.contains("day of the week"), "numbers mean what they mean in a crontab: {doubts}");
+    for (line, says) in [
+        ("0 9 * * 1-8", "day-of-week, column 11: 8 is not a day of the week"),
+        ("0 0 9 * * MON", "this is the Quartz dialect"),
+        ("0 9 * * * /bin/report", "column 11: the command of the line does not belong here"),
+    ] {
+        let found = one(&job(line));
+        assert!(found.starts_with("5: job \"a\": `crontab`: ") && found.contains(says), "{line}: {found}");
+    }
+    let five = one(&job("0 9 13 * 5").replace("crontab =", "cron ="));
+    assert!(five.contains("which only `crontab` takes"), "{five}");
 }
 
 #[test]

@@ -75,17 +75,26 @@ pub(super) fn some(value: &DeValue<'_>) -> Result<u32, String> {
     }
 }
 
-/// The trigger, without slots on these days and at these times. An expression differs from a day in that it contains blanks.
+/// The trigger, without slots on these days and at these times.
 pub(super) fn except(trigger: Trigger, value: &DeValue<'_>) -> Result<Trigger, String> {
-    let how = "write [\"2031-12-25\", \"2031-12-24/2032-01-01\", \"* * 22-5 * * ?\"]";
-    let DeValue::Array(array) = value else { return Err(format!("found {}; {how}", kind(value))) };
-    array.iter().try_fold(trigger, |trigger, value| {
-        let text = text(value.get_ref()).map_err(|why| format!("{why}; {how}"))?;
-        let text = text.trim();
+    excluded(value)?.iter().try_fold(trigger, |trigger, text| {
         let restricted =
-            if text.contains(' ') { trigger.except_cron(text) } else { trigger.except_days(text) };
+            if is_expression(text) { trigger.except_cron(text) } else { trigger.except_days(text) };
         restricted.map_err(|e| e.to_string())
     })
+}
+
+/// Days and expressions.
+pub(super) fn excluded(value: &DeValue<'_>) -> Result<Vec<String>, String> {
+    let how = "write [\"2031-12-25\", \"2031-12-24/2032-01-01\", \"* * 22-5 * * ?\"]";
+    let DeValue::Array(array) = value else { return Err(format!("found {}; {how}", kind(value))) };
+    let entry = |value: &DeValue<'_>| text(value).map(|text| text.trim().to_owned());
+    array.iter().map(|value| entry(value.get_ref()).map_err(|why| format!("{why}; {how}"))).collect()
+}
+
+/// An expression differs from a day in that it contains blanks.
+pub(super) fn is_expression(text: &str) -> bool {
+    text.contains(' ')
 }
 
 /// A number that may be negative.
@@ -169,25 +178,6 @@ pub(super) fn by_the_shell(script: String) -> Vec<String> {
     vec!["sh".to_owned(), "-c".to_owned(), script]
 }
 
-pub(super) fn environment(value: &DeValue<'_>) -> Result<Vec<(String, String)>, String> {
-    let DeValue::Table(table) = value else {
-        return Err(format!("found {}; write {{ KEY = \"value\" }}", kind(value)));
-    };
-    let pair = |key: &str, value: &DeValue<'_>| {
-        let DeValue::String(text) = value else {
-            return Err(format!("{key:?} is {}; write a \"string\"", kind(value)));
-        };
-        if key.is_empty() || key.contains(['=', '\0']) || text.contains('\0') {
-            return Err(format!("{key:?} or its value is not allowed in an environment"));
-        }
-        if key.starts_with("COTTER_") {
-            return Err(format!("{key:?} is reserved for cotter"));
-        }
-        Ok((key.to_owned(), text.clone().into_owned()))
-    };
-    table.iter().map(|(key, value)| pair(key.get_ref(), value.get_ref())).collect()
-}
-
 pub(super) fn directory(value: &DeValue<'_>) -> Result<PathBuf, String> {
     let path = PathBuf::from(text(value)?);
     match path.is_absolute() {
@@ -209,7 +199,8 @@ pub(super) fn instant(value: &DeValue<'_>) -> Result<UnixTime, String> {
     text.parse().map_err(|e: cotter_scheduler::TimeError| e.to_string())
 }
 
-fn kind(value: &DeValue<'_>) -> &'static str {
+/// What a value is, for a mistake.
+pub(super) fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a string",
         DeValue::Integer(_) => "a number",

@@ -17,7 +17,7 @@ fn what_is_probably_a_mistake_is_a_warning() {
                 [job.short]\nfixed_rate = \"1h\"\nshell = \"x\"\nmisfire_window = \"5s\"\n\
                 [job.shaky]\nfixed_rate = \"5s\"\nshell = \"x\"\njitter = \"6s\"\n\
                 [job.steady]\nfixed_rate = \"5s\"\nshell = \"x\"\njitter = \"5s\"\n\
-                [job.sunday]\ncron = \"0 0 9 * * 1-5\"\nshell = \"x\"\n\
+                [job.sunday]\ncron = \"0 0 9 * * 1-5\"\nshell = \"x\"\nexclude = [\"* * * ? * 6,SUN\", \"* * * ? * SAT\"]\n\
                 [job.twice]\ncron = \"0 0,20 3 * * ?\"\nshell = \"x\"\njitter = \"30m\"\n\
                 [job.wait]\nfixed_delay = \"5s\"\nshell = \"x\"\njitter = \"6s\"\n";
     let path = env.jobs(text);
@@ -31,11 +31,12 @@ fn what_is_probably_a_mistake_is_a_warning() {
         "job \"shaky\": `jitter` of 6s is longer than the time between two slots, 5s",
         "job \"short\": `misfire_window` of 5s is shorter than `late_within` of 60s, which has no effect",
         "job \"sunday\": `cron`: the day of the week `1-5` is SUN-THU here, as in Quartz, and MON-FRI in a crontab; write names",
+        "job \"sunday\": `exclude`: the day of the week `6,SUN` is FRI,SUN here, as in Quartz, and SAT,SUN in a crontab; write names",
         "job \"twice\": `jitter` of 1800s is longer than the time between two slots, 1200s",
     ];
     assert_eq!(lines, wanted.map(|text| format!("cotter: {text}")), "{output:?}");
     let json = env.run(["--json", "schedule", path.to_str().unwrap(), "--validate"]).code(0).json();
-    assert_eq!(json[0]["warnings"].as_array().unwrap().len(), 8);
+    assert_eq!(json[0]["warnings"].as_array().unwrap().len(), 9);
     let path = env
         .jobs("url = \"redi://x\"\n[job.a]\nfixed_rate = \"1h\"\nshell = \"x\"\nmax_retry_delay = \"5s\"\n");
     let output = env.run(["schedule", path.to_str().unwrap(), "--validate"]).code(78);
@@ -55,6 +56,7 @@ fn numbers_of_days_are_doubted_wherever_they_are_read() {
     );
     env.run(["--quiet", "cron", "0 0 9 * * 1-5"]).code(0).silent();
     env.run(["cron", "0 0 9 ? * SUN-THU"]).code(0).silent();
+    env.run(["cron", "--crontab", "0 9 * * 1-5"]).code(0).silent();
     let refused = env.run(["cron", "0 9 * * 1-5"]).code(64);
     assert!(refused.stderr.contains("this line of a crontab is `0 0 9 ? * MON-FRI` here"), "{refused:?}");
 }

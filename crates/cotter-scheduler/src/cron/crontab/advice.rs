@@ -1,26 +1,29 @@
-//! Lines of crontabs, whose fields and days of the week are others than here.
+//! What a line of a crontab is in the Quartz dialect, and what numbers of days mean in each.
 
-use super::parse;
+use crate::cron::Cron;
+use crate::cron::item::{Days, Dialect, Items};
+use crate::cron::parse;
 
 const DAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 
-/// The expression that fires when five fields of a crontab do; `None` where there is none: a crontab whose day fields are both
-/// restricted fires on either.
-pub(super) fn translated(fields: [&str; 5]) -> Option<String> {
-    let [minute, hour, of_month, month, of_week] = fields;
-    let of_week = if of_week == "*" { "?".to_owned() } else { with_names(of_week, 0)? };
-    let of_month = match (of_month, &*of_week) {
-        ("*", "?") => "*",
-        ("*", _) => "?",
-        (days, "?") => days,
-        _ => return None,
-    };
-    let expression = format!("0 {minute} {hour} {of_month} {month} {of_week}");
-    parse::parse(&expression).is_ok().then_some(expression)
+/// What to write for five fields where six are expected, if they are those of a crontab.
+pub(in crate::cron) fn advice(fields: [&str; 5]) -> Option<String> {
+    let items = super::parse(&fields.join(" ")).ok()?;
+    Some(match translated(items) {
+        Some(ours) => format!("this line of a crontab is `{ours}` here; `crontab` takes it as it is"),
+        None => "this line of a crontab is for days of two kinds, which only `crontab` takes".to_owned(),
+    })
+}
+
+/// The expression of the Quartz dialect that fires at the same time. There is none if both day fields count.
+fn translated(items: Items) -> Option<String> {
+    let has_two_kinds = matches!(items.days, Days::Either(..) | Days::Both(..));
+    let quartz = Items { dialect: Dialect::Quartz, ..items };
+    (!has_two_kinds).then(|| Cron::new(quartz).to_string())
 }
 
 /// What numbers in the day of the week mean here, and in a crontab, if there are any in this expression.
-pub(super) fn numbers(expression: &str) -> Option<String> {
+pub(in crate::cron) fn numbers(expression: &str) -> Option<String> {
     parse::parse(expression).ok()?;
     let written = expression.split([' ', '\t']).filter(|word| !word.is_empty()).nth(5)?;
     let here = with_names(written, 1).filter(|here| here != written)?;
@@ -55,7 +58,7 @@ fn named(day: &str, first: usize) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{numbers, translated};
+    use super::{advice, numbers};
 
     #[test]
     fn a_line_of_a_crontab_is_translated() {
@@ -69,11 +72,15 @@ mod tests {
             ("0 22 * * 1-5/2", "0 0 22 ? * MON-FRI/2"),
         ] {
             let fields: Vec<_> = line.split(' ').collect();
-            assert_eq!(translated(fields.try_into().unwrap()).as_deref(), Some(ours), "{line}");
+            let found = advice(fields.try_into().unwrap()).unwrap();
+            assert!(
+                found.starts_with(&format!("this line of a crontab is `{ours}` here;")),
+                "{line}: {found}"
+            );
         }
-        assert_eq!(translated(["0", "0", "1", "*", "1"]), None, "on either");
-        assert_eq!(translated(["0", "25", "*", "*", "*"]), None, "no hour");
-        assert_eq!(translated(["0", "0", "*", "*", "8"]), None, "no day");
+        assert!(advice(["0", "0", "1", "*", "1"]).unwrap().contains("only `crontab` takes"));
+        assert_eq!(advice(["0", "25", "*", "*", "*"]), None, "no hour");
+        assert_eq!(advice(["0", "0", "*", "*", "8"]), None, "no day");
     }
 
     #[test]
