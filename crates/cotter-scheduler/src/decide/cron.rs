@@ -23,19 +23,23 @@ impl Planner<'_> {
         let after = |slot: UnixTime| self.calendar.next_until(cron, zone, slot, end);
         let slots =
             std::iter::successors(after(settled), |slot| after(*slot)).take_while(|slot| *slot <= end);
-        let slots = slots.filter(|slot| Some(*slot) != due);
-        let (mut missed, mut skipped, mut more) = (0, 0, false);
-        for (counted, slot) in slots.enumerate() {
-            more = counted == MAX_COUNTED;
-            if more {
-                break;
-            }
-            *if self.overlaps_last_run(slot) { &mut skipped } else { &mut missed } += 1;
-        }
+        let (missed, skipped, more) = self.count(slots.filter(|slot| Some(*slot) != due));
         // The start of one of them all settles that one.
         let last = if due.is_some() && self.wants_all() { None } else { Some(latest) };
         let next = if due.is_none() { self.calendar.next(cron, zone, self.now).look() } else { None };
         Plan { due, last, missed, skipped, more, merged: 0, next }
+    }
+
+    /// How many were missed, how many passed during the last run, and whether there may be more.
+    fn count(&self, slots: impl Iterator<Item = UnixTime>) -> (u64, u64, bool) {
+        let (mut missed, mut skipped) = (0, 0);
+        for (counted, slot) in slots.enumerate() {
+            if counted == MAX_COUNTED {
+                return (missed, skipped, true);
+            }
+            *if self.overlaps_last_run(slot) { &mut skipped } else { &mut missed } += 1;
+        }
+        (missed, skipped, false)
     }
 
     /// The slot that is run for all of those in the window.
