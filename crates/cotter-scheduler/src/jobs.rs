@@ -8,7 +8,6 @@ use crate::pausing::Pausing;
 use crate::status::{JobStatus, stand_by, status};
 use crate::{Error, ErrorKind, Result, UnixTime};
 use cotter::Client;
-use std::time::Duration;
 
 /// The jobs of a group: their status and history, and requests to the processes that run them.
 ///
@@ -35,9 +34,6 @@ fn short(text: String) -> String {
 }
 
 impl Jobs {
-    /// How long something has to be due before a job is called [overdue](crate::JobStatus::overdue_since). Where all is well, a scheduler
-    /// starts it within a second or so.
-    pub const OVERDUE: Duration = Duration::from_secs(5);
     /// The maximum length of the arguments of a request, names and values together, in bytes.
     pub const MAX_ARGUMENTS: usize = 1024;
     /// The maximum number of pending requests with arguments, for each job.

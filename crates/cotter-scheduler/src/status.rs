@@ -2,7 +2,8 @@
 
 use crate::decide::{due_since, settled_until, slot_after};
 use crate::notes::{Control, JobControl, State, standby};
-use crate::{Ending, Jobs, UnixTime};
+use crate::{Ending, UnixTime};
+use std::time::Duration;
 
 /// The status of a job, from its notes.
 #[non_exhaustive]
@@ -30,7 +31,7 @@ pub struct JobStatus {
     /// one from now on. `None` while the job is paused or disabled, and for a fixed delay while it runs.
     pub next_slot: Option<UnixTime>,
     /// Since when something is due that no scheduler has started: a slot, a retry, a request or a one-shot run. `None` if there is no
-    /// such thing or it is not [`OVERDUE`](crate::Jobs::OVERDUE) yet, and while the job runs or is paused or disabled.
+    /// such thing or it is not [`OVERDUE`](Self::OVERDUE) yet, and while the job runs or is paused or disabled.
     pub overdue_since: Option<UnixTime>,
     /// The first start of a scheduler with this job.
     pub first_started: UnixTime,
@@ -54,6 +55,12 @@ pub struct JobStatus {
     pub standby: Vec<StandsBy>,
 }
 
+impl JobStatus {
+    /// How long something has to be due before a job is called [overdue](Self::overdue_since). Where all is well, a scheduler starts it
+    /// within a second or so.
+    pub const OVERDUE: Duration = Duration::from_secs(5);
+}
+
 /// A host that stands by for a job because another definition is in effect.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +78,7 @@ pub(crate) fn status(name: String, state: &State, control: &Control, now: UnixTi
     let run = state.run.as_ref();
     let retry_at = run.and_then(|run| run.retry_at).filter(|_| asked.pause.is_none());
     let next_slot = next_slot(state, &asked, now);
-    let is_overdue = |at: &UnixTime| state.unfinished().is_none() && *at + Jobs::OVERDUE <= now;
+    let is_overdue = |at: &UnixTime| state.unfinished().is_none() && *at + JobStatus::OVERDUE <= now;
     let overdue_since = due_since(state, &asked).filter(is_overdue);
     let (paused_by, reason) = asked.pause.map(|pause| (pause.by, pause.reason)).unzip();
     JobStatus {

@@ -2,7 +2,7 @@
 
 use super::world::{MS, S, World, sleep};
 use cotter::Client;
-use cotter_scheduler::{Ending, EventKind, Job, Jobs, Run, Scheduler, Trigger};
+use cotter_scheduler::{Ending, EventKind, Job, JobStatus, Jobs, Run, Scheduler, Trigger};
 use cotter_testkit::faulty::{Faults, Faulty, Plan};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::late::{Late, Replica};
@@ -139,7 +139,7 @@ async fn what_no_scheduler_starts_is_listed_as_overdue() {
     replica.stop().await;
     jobs.trigger("on-demand").await.unwrap();
     let asked = jobs.now().await.unwrap();
-    sleep(Jobs::OVERDUE - MS * 100).await;
+    sleep(JobStatus::OVERDUE - MS * 100).await;
     assert_eq!(overdue().await[1].0, None, "it may still be started in time");
     sleep(S * 300).await;
     let stopped = overdue().await;
