@@ -1,7 +1,7 @@
 //! A cluster of Redis servers.
 
 use super::{Redis, acl, acl_rule};
-use crate::timing::until;
+use crate::timing::{FAR, first_within, until};
 use std::time::Duration;
 
 /// Three masters, and a replica of each; they end when this is dropped.
@@ -90,13 +90,14 @@ impl RedisCluster {
         self.nodes[0].command(&["CLUSTER", "KEYSLOT", key]).parse().expect("a slot")
     }
 
-    /// Which node has a slot, as one of them sees it.
+    /// Which node has a slot, as one of them sees it. In a failover it may hear of the old master's end first: then the slot is
+    /// nobody's for a moment, which is waited for.
     ///
     /// # Panics
     /// When nobody has it.
     pub fn master_of(&self, slot: u16, seen_by: usize) -> usize {
-        let says = self.says(seen_by);
-        let port = says.iter().find(|says| says.has(slot)).expect("somebody has it").port;
+        let look = || self.says(seen_by).into_iter().find(|says| says.has(slot));
+        let port = first_within(FAR, look).expect("somebody has the slot").port;
         self.nodes.iter().position(|node| node.port() == port).expect("one of the nodes")
     }
 
