@@ -62,7 +62,6 @@ impl Commands {
         let origin = Arc::new(Origin { job: spec.name.clone(), slot: run.slot(), key: None });
         let reading = Reading::start(&origin, &self.log);
         let (reading, streams) = reading.map_err(|error| format!("cannot create a pipe: {error}"))?;
-        self.log.begin(&spec.name, argument_variables(run)?);
         let result = self.run_with(spec, run, streams).await;
         let output = reading.finish().await;
         self.log.note(&spec.name, |facts| facts.output.clone_from(&output));
@@ -72,7 +71,9 @@ impl Commands {
 
     async fn run_with(&self, spec: &Spec, run: &Run, output: Streams) -> Result<(), String> {
         let (guard, grace) = (run.guard(), spec.grace);
-        let base = spec.launch(self.environment(run)?);
+        let arguments = argument_variables(run)?;
+        self.log.begin(&spec.name, arguments.clone());
+        let base = spec.launch(self.environment(run, arguments)?);
         let launch =
             Launch { without: systemd::VARIABLES, token: Some(run.token()), output: Some(output), ..base };
         restore_lease(guard, spec.ttl()).await.map_err(|error| error.to_string())?;
@@ -111,7 +112,11 @@ impl Commands {
         result
     }
 
-    fn environment(&self, run: &Run) -> Result<Vec<(String, String)>, String> {
+    fn environment(
+        &self,
+        run: &Run,
+        arguments: Vec<(String, String)>,
+    ) -> Result<Vec<(String, String)>, String> {
         let above = Held::above(|key| std::env::var_os(key)).map_err(|failure| failure.message)?;
         let (client, name) = (run.client(), run.guard().name());
         above.refuse(client, name).map_err(|failure| failure.message)?;
@@ -121,7 +126,7 @@ impl Commands {
         env.push(("COTTER_SLOT".to_owned(), run.slot().to_string()));
         env.push(("COTTER_ATTEMPT".to_owned(), run.attempt().to_string()));
         env.extend(run.one_shot().map(|id| ("COTTER_ONE_SHOT".to_owned(), id.to_owned())));
-        env.extend(argument_variables(run)?);
+        env.extend(arguments);
         Ok(env)
     }
 

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -102,15 +102,17 @@ impl EventLog {
 
     /// Adds to what is known of the last run of a job.
     pub(super) fn note(&self, job: &str, change: impl FnOnce(&mut RunFacts)) {
-        change(self.runs.lock().unwrap_or_else(PoisonError::into_inner).entry(job.to_owned()).or_default());
+        change(self.runs().entry(job.to_owned()).or_default());
+    }
+
+    fn runs(&self) -> MutexGuard<'_, HashMap<String, RunFacts>> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reports an event. Returns what is known of the command, if this is the end of its run.
     pub(super) fn event(&self, event: &Event) -> RunFacts {
         let job = event.job.as_deref().filter(|_| matches!(event.kind, EventKind::Ended { .. }));
-        let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        let facts = job.and_then(|job| runs.remove(job)).unwrap_or_default();
-        drop(runs);
+        let facts = job.and_then(|job| self.runs().remove(job)).unwrap_or_default();
         let text = text(event);
         self.send(match (self.json, event.kind.is_warning()) {
             (true, _) if self.quiet && !is_problem(&event.kind) => return facts,
