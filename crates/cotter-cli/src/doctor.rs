@@ -26,9 +26,9 @@ pub(crate) struct Doctor {
 pub(crate) async fn run(doctor: &Doctor, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
     let client = store.connect(Client::builder(), console).await?;
     if doctor.init {
-        client.initialize().await?;
+        client.admin().initialize().await?;
     }
-    let findings = client.diagnose().await?;
+    let findings = client.admin().diagnose().await?;
     let info = client.info();
     let scope = store.scope(info);
     let report = if console.json { as_json(info, &findings) } else { as_text(info, scope, &findings) };

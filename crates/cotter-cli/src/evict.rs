@@ -33,7 +33,7 @@ pub(crate) async fn run(args: &Evict, store: &Chosen, console: &Console) -> Resu
     let mut order = EvictOrder::new();
     order.token = args.token.map(FencingToken::from);
     order.now = args.now;
-    match client.evict_with(&name, order).await? {
+    match client.admin().evict_with(&name, order).await? {
         Eviction::Evicted { token } => {
             let more = json!({ "token": token.to_string() });
             let then = if args.now { AT_ONCE } else { after(&client, &name, token).await };
@@ -67,7 +67,7 @@ const AT_ONCE: &str = " immediately: its holder may continue for up to its ttl";
 /// What happens after an eviction. A store deletes the entry of a holder that it cannot notify: a key of etcd without a lease, or
 /// one of another client.
 async fn after(client: &Client, name: &Name, token: FencingToken) -> &'static str {
-    let left = client.list(Filter::exactly(name).with_free()).next().await;
+    let left = client.admin().list(Filter::exactly(name).with_free()).next().await;
     let is_gone = |record: &Record| record.holders.iter().all(|holder| !holder.owns(token));
     match left {
         Ok(None) => ": it no longer holds the lock",

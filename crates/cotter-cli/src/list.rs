@@ -30,7 +30,7 @@ pub(crate) async fn run(args: &List, store: &Chosen, console: &Console) -> Resul
     if args.all {
         filter = filter.with_free();
     }
-    let mut listing = client.list(filter);
+    let mut listing = client.admin().list(filter);
     // Stores list in no particular order, and may list a name twice.
     let mut records = BTreeMap::new();
     while let Some(record) = listing.next().await? {

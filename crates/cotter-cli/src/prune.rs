@@ -39,7 +39,7 @@ pub(crate) async fn run(args: &Prune, store: &Chosen, console: &Console) -> Resu
     let mut order = PruneOrder::unused_for(args.older_than);
     order.prefix = args.prefix.clone().unwrap_or_default();
     (order.notes_too, order.dry_run) = (args.notes, args.dry_run);
-    let mut pruning = client.prune(order);
+    let mut pruning = client.admin().prune(order);
     let mut kept = Kept::default();
     let mut found = false;
     while let Some(pruned) = pruning.next().await? {

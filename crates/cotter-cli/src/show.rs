@@ -23,7 +23,7 @@ pub(crate) struct Show {
 pub(crate) async fn run(args: &Show, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
     let name = Name::new(&args.name)?;
     let client = store.connect(Client::builder(), console).await?;
-    let mut listing = client.list(Filter::exactly(&name).with_free());
+    let mut listing = client.admin().list(Filter::exactly(&name).with_free());
     let found = listing.next().await?;
     listing.caution().into_iter().for_each(|caution| console.warning(caution));
     let record = found.unwrap_or_else(|| Record::free(name));

@@ -135,13 +135,13 @@ impl Chosen {
 
     /// The statements that create the tables of the store, if it needs any.
     pub(crate) fn schema(&self) -> Result<Option<String>, Failure> {
-        Ok(Client::builder().url(&self.complete).schema()?)
+        Ok(Client::builder().schema(&self.complete)?)
     }
 
     /// Creates the tables of the store.
     pub(crate) async fn migrate(&self, console: &Console) -> Result<(), Failure> {
         self.warn(console);
-        let migrating = Client::builder().url(&self.complete).migrate();
+        let migrating = Client::builder().migrate(&self.complete);
         let limited = timeout(CONNECT_TIMEOUT, migrating).await;
         Ok(limited.map_err(|_| self.silent())??)
     }
@@ -185,7 +185,7 @@ impl Chosen {
     }
 
     async fn attempt(&self, builder: Builder) -> Result<Client, Failure> {
-        let connecting = timeout(CONNECT_TIMEOUT, builder.url(&self.complete).connect());
+        let connecting = timeout(CONNECT_TIMEOUT, builder.connect(&self.complete));
         let client = connecting.await.map_err(|_| self.silent())??;
         // Its driver says goodbye only when it is asked to, and the server logs sessions that end without it.
         if client.info().scheme == "mysql" {

@@ -240,33 +240,35 @@ fn short(slot: UnixTime) -> String {
     if slot.subsec_nanos() == 0 { slot.to_string() } else { format!("{slot:.3}") }
 }
 
-/// The callback that receives events.
-#[derive(Clone)]
-pub(crate) struct Observer(Arc<dyn Fn(&Event) + Send + Sync>);
+/// The callbacks that receive events.
+#[derive(Clone, Default)]
+pub(crate) struct Observers(Vec<Arc<dyn Fn(&Event) + Send + Sync>>);
 
-impl Observer {
-    pub(crate) fn new(observe: impl Fn(&Event) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(observe))
+impl Observers {
+    pub(crate) fn add(&mut self, observe: impl Fn(&Event) + Send + Sync + 'static) {
+        self.0.push(Arc::new(observe));
     }
 
     pub(crate) fn emit(&self, job: Option<&Arc<str>>, kind: EventKind) {
         let event = Event { job: job.cloned(), kind };
-        // A panicking observer must not stop jobs.
-        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| (self.0)(&event)));
+        trace(&event);
+        for observe in &self.0 {
+            // A panicking observer must not stop jobs.
+            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| observe(&event)));
+        }
     }
 }
 
-impl Default for Observer {
-    fn default() -> Self {
-        Self::new(|event| match event.kind.is_warning() {
-            true => tracing::warn!("{event}"),
-            false => tracing::info!("{event}"),
-        })
+fn trace(event: &Event) {
+    let job = event.job.as_deref();
+    match event.kind.is_warning() {
+        true => tracing::warn!(job.name = job, "{event}"),
+        false => tracing::info!(job.name = job, "{event}"),
     }
 }
 
-impl fmt::Debug for Observer {
+impl fmt::Debug for Observers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Observer").finish_non_exhaustive()
+        f.debug_struct("Observers").field("number", &self.0.len()).finish()
     }
 }

@@ -1,6 +1,5 @@
 //! The scheduler of a group of jobs.
 
-use crate::event::Observer;
 use crate::handle::{Command, check_all};
 use crate::notes::history::MAX_RUNS;
 use crate::runner::{self, Settings, StoreClock};
@@ -73,10 +72,11 @@ impl Scheduler {
         self
     }
 
-    /// Sets a callback for events, instead of `tracing`. It is called in the tasks of the scheduler and must not block.
+    /// Adds a callback for events, which are also emitted with `tracing`. It is called in the tasks of the scheduler and must
+    /// not block.
     #[must_use]
     pub fn observe(mut self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Self {
-        self.settings.observer = Observer::new(observer);
+        self.settings.observers.add(observer);
         self
     }
 

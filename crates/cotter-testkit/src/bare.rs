@@ -57,7 +57,7 @@ pub async fn take(backend: &Arc<dyn Backend>, claim: &Claim) -> Grant {
 /// # Panics
 /// When the server does not answer.
 pub async fn client(url: &str, ttl: Duration) -> Client {
-    Client::builder().url(url).lease(Lease::renewed(ttl)).local_turns(false).connect().await.unwrap()
+    Client::builder().lease(Lease::renewed(ttl)).local_turns(false).connect(url).await.unwrap()
 }
 
 /// How many wait for a name in the server.

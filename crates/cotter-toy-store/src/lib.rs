@@ -6,7 +6,7 @@
 //! ```
 //! # use cotter_toy_store::ToyStore;
 //! # fn main() -> cotter::Result<()> {
-//! let client = cotter::Client::builder().backend(ToyStore::default()).connect().wait()?;
+//! let client = cotter::Client::builder().connect_to(ToyStore::default()).wait()?;
 //! let guard = client.mutex("orders").lock().wait()?;
 //! guard.finish().wait()?;
 //! # Ok(()) }

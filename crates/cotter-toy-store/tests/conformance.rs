@@ -12,7 +12,7 @@ const S: Duration = Duration::from_secs(1);
 #[test]
 fn leases_end_and_losses_are_reported() {
     let (clock, store) = (ManualClock::new(), ToyStore::default());
-    let connect = || Client::builder().backend(store.clone()).clock(clock.clone()).connect().wait().unwrap();
+    let connect = || Client::builder().clock(clock.clone()).connect_to(store.clone()).wait().unwrap();
     let (one, other) = (connect(), connect());
     let guard = one.mutex("a").lease(Lease::fixed(S)).lock().wait().unwrap();
     assert!(other.mutex("a").try_lock().wait().unwrap().is_none());
@@ -26,7 +26,7 @@ fn leases_end_and_losses_are_reported() {
 
 #[test]
 fn what_the_store_cannot_do_is_refused() {
-    let client = Client::builder().backend(ToyStore::default()).connect().wait().unwrap();
+    let client = Client::builder().connect_to(ToyStore::default()).wait().unwrap();
     let refused = [
         client.rwlock("a").read().wait().map(drop),
         client.note("a").wait().map(drop),
@@ -39,7 +39,7 @@ fn what_the_store_cannot_do_is_refused() {
 
 #[tokio::test]
 async fn tasks_take_turns() {
-    let client = Client::builder().backend(ToyStore::default()).local_turns(false).connect().await.unwrap();
+    let client = Client::builder().local_turns(false).connect_to(ToyStore::default()).await.unwrap();
     let mutex = client.mutex("a");
     let tasks: Vec<_> = (0..8)
         .map(|_| {

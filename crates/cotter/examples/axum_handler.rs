@@ -9,7 +9,7 @@ use std::time::Duration;
 
 async fn pay(State(locks): State<Client>, Path(order): Path<String>) -> Result<String, StatusCode> {
     let lock = locks.mutex(format!("order:{order}")).lease(Lease::fixed(Duration::from_secs(2)));
-    let paid = lock.try_with(Duration::ZERO, async |guard| format!("paid under token {}", guard.token()));
+    let paid = lock.try_with(async |guard| format!("paid under token {}", guard.token()));
     match paid.await {
         Ok(Some(answer)) => Ok(answer),
         Ok(None) => Err(StatusCode::CONFLICT),

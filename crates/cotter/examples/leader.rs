@@ -1,10 +1,10 @@
-//! A candidate that leads, announces its address, and campaigns again when its leadership is lost; and an observer that
+//! A candidate that leads, announces its address, and campaigns again when its leadership is lost; and a watch that
 //! follows whoever leads.
 //!
 //! Start it several times at once, and each leads in its turn. With more rounds there is time to kill the one that leads.
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
-use cotter::{Client, Election, Leadership, Lease, Result};
+use cotter::{Client, Election, LeaderState, Leadership, Lease, Result};
 use std::time::Duration;
 
 /// What a leader does, until its leadership is lost.
@@ -16,14 +16,14 @@ async fn lead(leadership: &Leadership, rounds: u32) {
 }
 
 async fn follow(election: Election) -> Result<()> {
-    let mut observer = election.observe();
+    let mut watch = election.watch();
     loop {
-        match observer.next().await? {
-            Some(leader) => {
+        match watch.changed().await? {
+            LeaderState::Led(leader) => {
                 let address = leader.announcement.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
                 println!("led by {address:?} in term {}", leader.token);
             }
-            None => println!("led by nobody"),
+            _ => println!("led by nobody"),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 fn main() -> Result<()> {
     let clock = ManualClock::new();
-    let client = Client::builder().url("memory:").clock(clock.clone()).connect().wait()?;
+    let client = Client::builder().clock(clock.clone()).connect("memory:").wait()?;
     let lease = Lease::renewed(Duration::from_secs(30)).max_hold(Duration::from_secs(3600));
     let guard = client.mutex("nightly").lease(lease).lock().wait()?;
     clock.advance(Duration::from_secs(3599));

@@ -13,7 +13,7 @@ const SCHEMA: &[u8] = b"42";
 
 fn main() -> Result<()> {
     let url = std::env::args().nth(1).unwrap_or_else(|| "file:".to_owned());
-    let client = Client::builder().url(url).label("migrate").connect().wait()?;
+    let client = Client::builder().label("migrate").connect(url).wait()?;
     match client.mutex("example:schema").try_lock_for(Duration::from_secs(60)).wait()? {
         Some(guard) => {
             let note = client.note("example:schema").wait()?;

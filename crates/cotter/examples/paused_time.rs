@@ -19,7 +19,7 @@ async fn report(client: &Client) -> Result<&'static str> {
 
 #[tokio::main(flavor = "current_thread", start_paused = true)]
 async fn main() -> Result<()> {
-    let client = Client::builder().url("memory:").in_this_runtime().connect().await?;
+    let client = Client::builder().in_this_runtime().connect("memory:").await?;
     let start = Instant::now();
     let error = report(&client).await.expect_err("the work takes an hour, and so does the lease");
     assert_eq!(error.kind(), ErrorKind::Lost);

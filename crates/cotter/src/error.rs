@@ -279,19 +279,10 @@ impl fmt::Display for Error {
     }
 }
 
+/// The text of [`Display`](fmt::Display), behind the kind: what a `main` that returns the error prints.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { kind, message, retryable, outcome_unknown, name, backend, server, source, .. } = &*self.0;
-        f.debug_struct("Error")
-            .field("kind", kind)
-            .field("message", message)
-            .field("retryable", retryable)
-            .field("outcome_unknown", outcome_unknown)
-            .field("name", name)
-            .field("backend", backend)
-            .field("server", server)
-            .field("source", source)
-            .finish()
+        write!(f, "{:?}: {self}", self.0.kind)
     }
 }
 

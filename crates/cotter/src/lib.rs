@@ -31,9 +31,9 @@
 //! | re-enter a lock further down the call tree | [`Owner`] |
 //! | leave data for the next holder, or for observers | [`Guard::put_note`], [`Client::note`], [`Client::note_changed`] |
 //! | hand a lock over to another process | [`Guard::into_ticket`], [`Client::resume`] |
-//! | see who holds what, or take a lock away | [`Client::list`], [`Client::holder`], [`Client::evict`] |
-//! | create the tables of a store, or check how it is set up | [`Builder::migrate`], [`Client::diagnose`] |
-//! | delete the files of names that are no longer used | [`Client::prune`] |
+//! | see who holds what, or take a lock away | [`Admin::list`], [`Client::holder`], [`Admin::evict`] |
+//! | create the tables of a store, or check how it is set up | [`Builder::migrate`], [`Admin::diagnose`] |
+//! | delete the files of names that are no longer used | [`Admin::prune`] |
 //! | write your own store | [`backend`] |
 //!
 //! # When not to use it
@@ -119,9 +119,10 @@ pub use stores::sqlite;
 pub use stores::zookeeper;
 pub use stores::{memory, quorum};
 
+pub use api::admin::Admin;
 pub use api::builder::Builder;
 pub use api::client::Client;
-pub use api::election::{Election, Leader, Leadership, Observer};
+pub use api::election::{Election, Leader, LeaderState, LeaderWatch, Leadership};
 pub use api::fence::{Fence, Stale};
 pub use api::guard::{Guard, Released};
 pub use api::latch::{Latch, LatchEnd, LatchState};

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The name of a lock: UTF-8, 1 to 512 bytes, no control characters.
 ///
 /// Names are compared byte by byte: `job`, `Job` and `job ` are three locks on every store. Names that begin with `cotter:doctor`
-/// are reserved for [`Client::diagnose`](crate::Client::diagnose).
+/// are reserved for [`Admin::diagnose`](crate::Admin::diagnose).
 ///
 /// ```
 /// use cotter::Name;

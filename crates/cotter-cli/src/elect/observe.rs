@@ -10,10 +10,10 @@ use std::io::Write;
 pub(super) async fn run(name: &str, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
     let name = Name::new(name)?;
     let client = store.connect(Client::builder(), console).await?;
-    let mut observer = client.election(&name).observe();
+    let mut watch = client.election(&name).watch();
     loop {
-        match observer.next().await {
-            Ok(leader) => print(&name, leader.as_ref(), console)?,
+        match watch.changed().await {
+            Ok(now) => print(&name, now.leader(), console)?,
             Err(e) if matches!(e.kind(), ErrorKind::Unavailable | ErrorKind::NoQuorum) => {
                 console.warning(&format!("{name:?}: the current leader is unknown: {e}"));
             }

@@ -121,7 +121,7 @@ async fn take(args: &Acquire, store: &Chosen, console: &Console) -> Result<Exit,
     let acquired = Acquired { token: ticket.token(), ticket: TicketText::Leased(ticket.clone()) };
     if let Err(failure) = print(&name, &acquired, console) {
         // Nobody has the ticket.
-        let _ = client.release_ticket(&ticket).await;
+        let _ = client.admin().release_ticket(&ticket).await;
         return Err(failure.into());
     }
     Ok(Exit::Done)

@@ -22,7 +22,7 @@ pub(crate) async fn run(args: &Release, store: &Chosen, console: &Console) -> Re
     match TicketText::find(args.ticket.as_deref())? {
         TicketText::Leased(ticket) => {
             let client = store.connect(Client::builder(), console).await?;
-            match client.release_ticket(&ticket).await? {
+            match client.admin().release_ticket(&ticket).await? {
                 Released::AlreadyLost => Err(Failure::new(
                     Exit::Lost,
                     format!(

@@ -38,7 +38,7 @@ pub(crate) async fn run(args: &Renew, store: &Chosen, console: &Console) -> Resu
         return Err(Failure::usage("--ttl is missing: say how long the lock should last from now"));
     };
     let client = store.connect(Client::builder(), console).await?;
-    client.extend_ticket(&ticket, ttl).await?;
+    client.admin().extend_ticket(&ticket, ttl).await?;
     console.confirm(&format!("{} is held for {} from now", clean(ticket.name()), words(ttl)));
     Ok(Exit::Done)
 }

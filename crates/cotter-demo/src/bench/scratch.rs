@@ -29,7 +29,7 @@ impl Scratch {
             "file" => {
                 let folder = subfolder(&instance)?;
                 let url = format!("file://{}", encoded(&folder.path().join("locks").to_string_lossy()));
-                let client = builder().url(&url).connect().await?;
+                let client = builder().connect(&url).await?;
                 Ok(scratch(client, url, Some(folder)))
             }
             // The measured one is the database itself; the raw calls get one of their own.
@@ -43,7 +43,7 @@ impl Scratch {
             )),
             _ => {
                 let url = with_short_retain(store.secret_url());
-                let client = if scheme == "memory" { client } else { builder().url(&url).connect().await? };
+                let client = if scheme == "memory" { client } else { builder().connect(&url).await? };
                 Ok(scratch(client, url, None))
             }
         }

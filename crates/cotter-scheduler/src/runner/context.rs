@@ -78,11 +78,11 @@ impl Context {
     }
 
     pub(super) fn emit(&self, job: &Arc<str>, kind: EventKind) {
-        self.settings.observer.emit(Some(job), kind);
+        self.settings.observers.emit(Some(job), kind);
     }
 
     pub(super) fn emit_group(&self, kind: EventKind) {
-        self.settings.observer.emit(None, kind);
+        self.settings.observers.emit(None, kind);
     }
 
     pub(super) fn is_stopping(&self) -> bool {
@@ -149,20 +149,20 @@ impl Context {
                 "this host's clock differs from the store's by {off:.1?}, more than the allowed {most:?}; correct it"
             );
             let kind = if too_far { EventKind::Standby { why } } else { EventKind::Active };
-            self.settings.observer.emit(None, kind);
+            self.settings.observers.emit(None, kind);
         }
         too_far
     }
 
     pub(super) fn report_down(&self, error: &cotter::Error) {
         if !self.down.swap(true, Ordering::Relaxed) {
-            self.settings.observer.emit(None, EventKind::StoreDown { error: error.to_string() });
+            self.settings.observers.emit(None, EventKind::StoreDown { error: error.to_string() });
         }
     }
 
     pub(super) fn report_back(&self) {
         if self.down.swap(false, Ordering::Relaxed) {
-            self.settings.observer.emit(None, EventKind::StoreBack);
+            self.settings.observers.emit(None, EventKind::StoreBack);
         }
     }
 }

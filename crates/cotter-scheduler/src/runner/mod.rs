@@ -37,7 +37,7 @@ mod workers;
 
 pub(crate) use clock::StoreClock;
 
-use crate::event::Observer;
+use crate::event::Observers;
 use crate::handle::Command;
 use crate::notes::history::USUAL_RUNS;
 use crate::notes::roster;
@@ -62,7 +62,7 @@ pub(crate) struct Settings {
     pub(crate) max_clock_offset: Duration,
     pub(crate) history: usize,
     pub(crate) host: String,
-    pub(crate) observer: Observer,
+    pub(crate) observers: Observers,
     /// Whether commands are handled.
     pub(crate) runs: Arc<AtomicBool>,
 }
@@ -76,7 +76,7 @@ impl Settings {
             max_clock_offset: Duration::from_secs(5),
             history: USUAL_RUNS,
             host: String::new(),
-            observer: Observer::default(),
+            observers: Observers::default(),
             runs: Arc::default(),
         }
     }

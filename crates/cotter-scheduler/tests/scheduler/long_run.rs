@@ -83,7 +83,7 @@ async fn notes_are_read(pgpool: &Pgpool) {
         one.latch(format!("latch {turn}")).create(1).await.unwrap();
         assert!(other.latch(format!("latch {turn}")).state().await.unwrap().is_some(), "it was created");
     }
-    let findings = one.diagnose().await.unwrap();
+    let findings = one.admin().diagnose().await.unwrap();
     let reads = findings.iter().find(|finding| finding.subject == "reads").expect("it is looked at");
     assert_eq!(reads.severity, Severity::Ok, "{reads}");
 }

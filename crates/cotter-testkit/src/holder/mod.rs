@@ -64,8 +64,8 @@ async fn run(orders: Orders) -> Result<(), Box<dyn Error>> {
 
 /// As a service would that starts while its store is in trouble.
 async fn connect(orders: &Orders, lease: Lease) -> cotter::Result<Client> {
-    let builder = Client::builder().url(&orders.url).lease(lease).local_turns(orders.local_turns);
-    builder.connect_within(4 * FAR).await
+    let builder = Client::builder().lease(lease).local_turns(orders.local_turns);
+    builder.retry_connect(4 * FAR).connect(&orders.url).await
 }
 
 /// The input ends when the harness says so, and also when the harness is gone.

@@ -96,15 +96,15 @@ async fn run(orders: Orders) -> Result<(), Box<dyn Error>> {
 async fn connect(orders: &Orders) -> cotter::Result<Client> {
     let clock = ShiftedClock::new(orders.ahead_ms);
     let builder = Client::builder().clock(clock).lease(Lease::renewed(Duration::from_millis(orders.ttl_ms)));
-    let builder = match &orders.store {
-        Store::Server(url) => builder.url(url),
+    let builder = builder.retry_connect(4 * FAR);
+    match &orders.store {
+        Store::Server(url) => builder.connect(url).await,
         Store::Directory(path) => {
             let skew = Skew::default();
             skew.set_millis(-orders.ahead_ms);
-            builder.backend(Skewed::new(file::Store::at(path), &skew))
+            builder.connect_to(Skewed::new(file::Store::at(path), &skew)).await
         }
-    };
-    builder.connect_within(4 * FAR).await
+    }
 }
 
 fn jobs(orders: &Orders) -> Result<Vec<Job>, Box<dyn Error>> {

@@ -50,7 +50,7 @@ pub(super) fn migrate(url: String) {
     // In a thread of its own, because the caller may be in a runtime already.
     let migrate = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        runtime.block_on(Client::builder().url(url).migrate()).expect("the owner may create tables");
+        runtime.block_on(Client::builder().migrate(url)).expect("the owner may create tables");
     };
     std::thread::scope(|scope| scope.spawn(migrate).join().expect("no panic"));
 }

@@ -72,7 +72,7 @@ impl Appends {
             let seats = servers.iter().zip(&faults).map(|(server, link)| Faulty::new(server.clone(), link));
             let store = quorum::Store::new(seats)?;
             let clock = MemberClock::new(origin, Duration::ZERO);
-            let client_of = Client::builder().clock(clock).backend(store).in_this_runtime().connect().await?;
+            let client_of = Client::builder().clock(clock).in_this_runtime().connect_to(store).await?;
             faults.iter().for_each(|link| link.set(plan.links));
             links.push(faults);
             tasks.spawn(append(client_of, client, self.each, log.clone()));
@@ -85,8 +85,7 @@ impl Appends {
         links.iter().flatten().for_each(|link| link.set(crate::faulty::Plan::default()));
         // Members that were silent are asked again after a second.
         sleep(Duration::from_secs(2)).await;
-        let client =
-            Client::builder().backend(quorum::Store::new(servers)?).in_this_runtime().connect().await?;
+        let client = Client::builder().in_this_runtime().connect_to(quorum::Store::new(servers)?).await?;
         let end = text(client.note(NAME).await?.map(|note| note.bytes));
         let mut log = std::mem::take(&mut *lock(&log));
         log.end = end;

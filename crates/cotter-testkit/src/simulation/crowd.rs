@@ -59,7 +59,7 @@ impl Crowd {
                 Faulty::new(server.clone(), &faults)
             };
             let store = quorum::Store::new(servers.iter().enumerate().map(link))?;
-            let client = Client::builder().backend(store).in_this_runtime().connect().await?;
+            let client = Client::builder().in_this_runtime().connect_to(store).await?;
             tasks.spawn(compete(client, log.clone(), self.wins));
         }
         while let Some(done) = tasks.join_next().await {

@@ -67,11 +67,11 @@ impl World {
 
 /// A client of these members. One of them is a store by itself, several are a quorum.
 pub(super) async fn over<C: Connect>(mut members: Vec<C>, builder: Builder) -> Result<Client> {
-    let builder = match members.len() {
-        1 => builder.backend(members.remove(0)),
-        _ => builder.backend(quorum::Store::new(members)?),
-    };
-    builder.in_this_runtime().connect().await
+    let builder = builder.in_this_runtime();
+    match members.len() {
+        1 => builder.connect_to(members.remove(0)).await,
+        _ => builder.connect_to(quorum::Store::new(members)?).await,
+    }
 }
 
 /// The runtime's time, and a time of day that is ahead of it.

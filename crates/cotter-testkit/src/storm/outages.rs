@@ -92,7 +92,7 @@ impl Outages {
         let (before, from) = self.names.split_at(first);
         from.iter()
             .chain(before)
-            .any(|name| matches!(runtime.block_on(client.evict(name)), Ok(Eviction::Evicted { .. })))
+            .any(|name| matches!(runtime.block_on(client.admin().evict(name)), Ok(Eviction::Evicted { .. })))
     }
 
     fn count(&mut self, fault: Fault, is_confirmed: bool) {

@@ -61,8 +61,8 @@ impl Stage {
         let delay = Duration::from_millis(2);
         faults.set(Plan { before: delay, after: delay, ..Plan::default() });
         let slow = Faulty::new(store.clone(), &faults);
-        let busy = Client::builder().backend(slow).lease(LEASE).connect().await.unwrap();
-        let other = Client::builder().backend(store).lease(LEASE).connect().await.unwrap();
+        let busy = Client::builder().lease(LEASE).connect_to(slow).await.unwrap();
+        let other = Client::builder().lease(LEASE).connect_to(store).await.unwrap();
         let stop = Arc::new(AtomicBool::new(false));
         for n in 0..BUSY {
             tokio::spawn(load(busy.clone(), n, stop.clone()));
@@ -238,13 +238,13 @@ async fn tickets_that_are_dropped_half_way_leave_nothing() {
         let name = stage.fresh_name();
         let guard = stage.busy.mutex(&name).lock().await.unwrap();
         if let Some(Ok(ticket)) = after(polls, guard.into_ticket(ttl)).await {
-            assert_eq!(stage.other.release_ticket(&ticket).await.unwrap(), Released::Yes);
+            assert_eq!(stage.other.admin().release_ticket(&ticket).await.unwrap(), Released::Yes);
         }
         stage.demand_free(&name, "into_ticket", polls).await;
         let guard = stage.other.mutex(&name).lock().await.unwrap();
         let ticket = guard.into_ticket(ttl).await.unwrap();
         drop(after(polls, stage.busy.resume(&ticket)).await);
-        let _ = stage.other.release_ticket(&ticket).await.unwrap();
+        let _ = stage.other.admin().release_ticket(&ticket).await.unwrap();
         stage.demand_free(&name, "resume", polls).await;
     }
     stage.stop.store(true, Ordering::Relaxed);
@@ -253,13 +253,13 @@ async fn tickets_that_are_dropped_half_way_leave_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_close_that_is_dropped_leaves_nothing() {
     let store = memory::Store::new();
-    let other = Client::builder().backend(store.clone()).lease(LEASE).connect().await.unwrap();
+    let other = Client::builder().lease(LEASE).connect_to(store.clone()).await.unwrap();
     for polls in 0..=MOST_POLLS {
         let faults = Faults::seeded(polls as u64);
         let delay = Duration::from_millis(2);
         faults.set(Plan { before: delay, after: delay, ..Plan::default() });
         let slow = Faulty::new(store.clone(), &faults);
-        let client = Client::builder().backend(slow).lease(LEASE).connect().await.unwrap();
+        let client = Client::builder().lease(LEASE).connect_to(slow).await.unwrap();
         let guard = client.mutex("x").lock().await.unwrap();
         drop(after(polls, client.close(Duration::from_millis(5))).await);
         drop(guard);

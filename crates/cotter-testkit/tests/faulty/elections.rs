@@ -1,6 +1,6 @@
 //! Five candidates that are cut off from the store in turn, and those who follow them.
 
-use cotter::{Client, Lease, Observer, memory};
+use cotter::{Client, LeaderState, LeaderWatch, Lease, memory};
 use cotter_testkit::faulty::{Faults, Faulty, Plan};
 use cotter_testkit::history::{History, Limits, Recorder, check};
 use cotter_testkit::{Actor, sized};
@@ -26,10 +26,11 @@ async fn candidate(actor: Actor, stop: Arc<AtomicBool>) {
 const LEADERS: usize = 3;
 
 /// The tokens of the leaders in the order in which they were reported, whose number is told meanwhile.
-async fn follower(mut observer: Observer, stop: Arc<AtomicBool>, told: Arc<AtomicUsize>) -> Vec<u64> {
+async fn follower(mut watch: LeaderWatch, stop: Arc<AtomicBool>, told: Arc<AtomicUsize>) -> Vec<u64> {
     let mut seen: Vec<u64> = Vec::new();
     while !stop.load(Ordering::Relaxed) {
-        let Some(leader) = observer.next().await.expect("its own connection is sound") else { continue };
+        let now = watch.changed().await.expect("its own connection is sound");
+        let LeaderState::Led(leader) = now else { continue };
         let token = leader.token.get();
         assert!(
             seen.last().is_none_or(|last| *last <= token),
@@ -54,8 +55,8 @@ async fn follower(mut observer: Observer, stop: Arc<AtomicBool>, told: Arc<Atomi
 async fn one_candidate_leads_at_a_time_and_all_who_follow_see_each_in_order() {
     let (store, log, stop) = (memory::Store::new(), Recorder::in_memory(), Arc::new(AtomicBool::new(false)));
     let connect = async |faults: &Faults| {
-        let client = Client::builder().backend(Faulty::new(store.clone(), faults));
-        client.lease(Lease::renewed(TTL)).connect().await.unwrap()
+        let store = Faulty::new(store.clone(), faults);
+        Client::builder().lease(Lease::renewed(TTL)).connect_to(store).await.unwrap()
     };
     let (mut all, mut tasks) = (Vec::new(), Vec::new());
     for process in 1..=CANDIDATES {
@@ -67,7 +68,7 @@ async fn one_candidate_leads_at_a_time_and_all_who_follow_see_each_in_order() {
     let sound = connect(&Faults::seeded(0)).await;
     let told = [(); 2].map(|()| Arc::<AtomicUsize>::default());
     let followers =
-        told.clone().map(|told| tokio::spawn(follower(sound.election("a").observe(), stop.clone(), told)));
+        told.clone().map(|told| tokio::spawn(follower(sound.election("a").watch(), stop.clone(), told)));
     let rounds = sized(12, 200);
     for round in 0..rounds * 10 {
         if round >= rounds && told.iter().all(|told| told.load(Ordering::Relaxed) >= LEADERS) {

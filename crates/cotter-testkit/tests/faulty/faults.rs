@@ -23,10 +23,10 @@ impl Stage {
         let (clock, faults, log) = (ManualClock::new(), Faults::seeded(1), Recorder::in_memory());
         let store = memory::Store::new();
         let connect = |process, backend: Faulty| {
-            let client = Client::builder().backend(backend).clock(clock.clone()).lease(lease);
+            let client = Client::builder().clock(clock.clone()).lease(lease);
             let time = clock.clone();
             let now = move || cotter::clock::Clock::now(&time).as_nanos();
-            Actor::on_clock(client.connect().wait().unwrap(), &log, process, now)
+            Actor::on_clock(client.connect_to(backend).wait().unwrap(), &log, process, now)
         };
         let one = connect(1, Faulty::new(store.clone(), &faults));
         let other = connect(2, Faulty::new(store, &Faults::seeded(2)));
@@ -99,7 +99,7 @@ fn a_holder_whose_engine_hangs_learns_it_by_looking() {
     let lease = Lease::renewed(Duration::from_millis(90));
     // A clock of its own gives it an engine of its own, which alone will hang.
     let clock = Boot;
-    let client = Client::builder().backend(store).lease(lease).clock(clock).connect().wait().unwrap();
+    let client = Client::builder().lease(lease).clock(clock).connect_to(store).wait().unwrap();
     let guard = client.mutex("x").lock().wait().unwrap();
     faults.set(Plan { freeze: Duration::from_millis(600), ..Plan::default() });
     while faults.calls(Call::Extend) == 0 && guard.is_valid() {
@@ -303,7 +303,7 @@ fn a_dropped_guard_is_given_back_before_the_next_try_of_its_process() {
         ..Plan::default()
     });
     let store = Faulty::new(memory::Store::new(), &faults);
-    let client = Client::builder().backend(store).connect().wait().unwrap();
+    let client = Client::builder().connect_to(store).wait().unwrap();
     for _ in 0..20 {
         let guard = client.mutex("x").lock().wait().unwrap();
         drop(guard);

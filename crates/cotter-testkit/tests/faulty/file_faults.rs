@@ -11,7 +11,7 @@ use tempfile::TempDir;
 async fn actor(store: &Path, log: &Recorder, process: u32) -> Actor {
     let url = format!("file://{}", store.display());
     let lease = Lease::renewed(Duration::from_millis(300));
-    Actor::new(Client::builder().url(url).lease(lease).connect().await.unwrap(), log, process)
+    Actor::new(Client::builder().lease(lease).connect(url).await.unwrap(), log, process)
 }
 
 fn private_folder() -> TempDir {

@@ -6,7 +6,7 @@ use cotter_testkit::faulty::{Call, Faults, Faulty, Plan};
 #[test]
 fn a_party_whose_answers_are_lost_counts_once() {
     let (store, faults) = (memory::Store::new(), Faults::seeded(1));
-    let connect = |backend| Client::builder().backend(backend).connect().wait().unwrap();
+    let connect = |backend| Client::builder().connect_to(backend).wait().unwrap();
     let lossy = connect(Faulty::new(store.clone(), &faults)).latch("a");
     let sound = connect(Faulty::new(store, &Faults::seeded(2))).latch("a");
     sound.create(40).wait().unwrap();

@@ -26,7 +26,7 @@ impl Scene {
     }
 
     fn on(store: impl Connect + Clone, folder: TempDir) -> Self {
-        let connect = move || Client::builder().backend(store.clone()).connect();
+        let connect = move || Client::builder().connect_to(store.clone());
         Self { connect: Box::new(connect), log: Recorder::in_memory(), _folder: folder }
     }
 

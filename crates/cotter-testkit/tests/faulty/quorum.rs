@@ -147,7 +147,7 @@ async fn readers_that_ask_at_once_share_no_token() {
     world.delay(Duration::from_millis(2));
     let mut readers = JoinSet::new();
     for _ in 0..6 {
-        let client = Client::builder().backend(world.store()).in_this_runtime().connect().await.unwrap();
+        let client = Client::builder().in_this_runtime().connect_to(world.store()).await.unwrap();
         let given = given.clone();
         readers.spawn(async move {
             for _ in 0..READS {
@@ -188,7 +188,7 @@ async fn a_new_name_needs_no_second_phase() {
 #[tokio::test(start_paused = true)]
 async fn a_long_wait_asks_less_and_less_often() {
     let world = World::new();
-    let connect = || Client::builder().backend(world.store()).in_this_runtime().connect();
+    let connect = || Client::builder().in_this_runtime().connect_to(world.store());
     let (holder, waiter) = (connect().await.unwrap(), connect().await.unwrap());
     let guard = holder.mutex("a").lock().await.unwrap();
     let before = world.links[0].calls(Call::Acquire);
@@ -204,8 +204,8 @@ async fn a_long_wait_asks_less_and_less_often() {
 async fn a_runtime_that_is_late_takes_no_member_for_silent() {
     let (world, ttl) = (World::new(), Duration::from_secs(1));
     world.delay(Duration::from_millis(2));
-    let client = Client::builder().backend(world.store()).lease(Lease::renewed(ttl)).in_this_runtime();
-    let client = client.connect().await.unwrap();
+    let client = Client::builder().lease(Lease::renewed(ttl)).in_this_runtime();
+    let client = client.connect_to(world.store()).await.unwrap();
     let guard = client.mutex("a").lock().await.unwrap();
     for round in 0..5 {
         // A renewal is under way.
@@ -224,8 +224,8 @@ async fn a_runtime_that_is_late_takes_no_member_for_silent() {
 #[tokio::test(start_paused = true)]
 async fn a_hiccup_of_all_links_costs_one_renewal() {
     let (world, ttl) = (World::new(), Duration::from_secs(1));
-    let client = Client::builder().backend(world.store()).lease(Lease::renewed(ttl)).in_this_runtime();
-    let client = client.connect().await.unwrap();
+    let client = Client::builder().lease(Lease::renewed(ttl)).in_this_runtime();
+    let client = client.connect_to(world.store()).await.unwrap();
     let guard = client.mutex("a").lock().await.unwrap();
     world.delay(Duration::from_millis(400));
     sleep(ttl / 2).await;

@@ -127,7 +127,7 @@ async fn play(seed: u64, length: Duration) {
         let mine = Faults::seeded(seed * 100 + u64::from(process));
         mine.set(everything_goes_wrong());
         let faulty = Faulty::new(store.clone(), &mine);
-        let client = Client::builder().backend(faulty).lease(Lease::renewed(TTL)).connect().await.unwrap();
+        let client = Client::builder().lease(Lease::renewed(TTL)).connect_to(faulty).await.unwrap();
         let actor = Actor::new(client.clone(), &log, process);
         for n in 0..TASKS {
             let rng = StdRng::seed_from_u64(seed ^ (u64::from(process) << 32) ^ n);
@@ -163,7 +163,7 @@ fn void(history: &History) -> Vec<Violation> {
 
 /// Late requests may land until two leases later and hold for one more.
 async fn demand_free(store: &memory::Store) {
-    let client = Client::builder().backend(store.clone()).connect().await.unwrap();
+    let client = Client::builder().connect_to(store.clone()).await.unwrap();
     let last = Actor::new(client, &Recorder::in_memory(), 0);
     for (name, usage) in NAMES {
         let free = last.try_acquire_for(name, usage.all(), TTL * 4).await.unwrap();

@@ -28,8 +28,8 @@ fn world() -> World {
 
 fn connect(clock: &ManualClock, store: &memory::Store, control: &Control) -> Client {
     let sessions = Sessions::over(store.clone(), LASTS, control);
-    let builder = Client::builder().backend(sessions).lease(Lease::renewed(S * 30));
-    builder.clock(clock.clone()).connect().wait().unwrap()
+    let builder = Client::builder().lease(Lease::renewed(S * 30)).clock(clock.clone());
+    builder.connect_to(sessions).wait().unwrap()
 }
 
 fn locks(client: &Client) -> [Guard; 2] {
@@ -85,7 +85,7 @@ async fn local_turns_do_not_wait_for_half_of_a_session() {
     let control = Control::default();
     let store = Sessions::over(memory::Store::new(), S, &control);
     let lease = Lease::renewed(S * 30);
-    let client = Client::builder().backend(store).lease(lease).connect().await.unwrap();
+    let client = Client::builder().lease(lease).connect_to(store).await.unwrap();
     tokio::time::sleep(Duration::from_millis(100)).await;
     let start = Instant::now();
     let tasks: Vec<_> = (0..50).map(|_| tokio::spawn(takes_turns(client.clone()))).collect();
@@ -212,7 +212,7 @@ fn a_release_that_found_nothing_says_so_although_something_may_be_left() {
     let world = world();
     let guard = world.client.mutex("a").lock().wait().unwrap();
     let other = connect(&world.clock, &world.store, &Control::default());
-    let evicted = other.evict_with("a", EvictOrder::new().at_once()).wait().unwrap();
+    let evicted = other.admin().evict_with("a", EvictOrder::new().at_once()).wait().unwrap();
     assert!(matches!(evicted, Eviction::Evicted { .. }));
     world.control.next_release_is_unsettled_for(S * 5);
     let released = guard.release().wait().unwrap();

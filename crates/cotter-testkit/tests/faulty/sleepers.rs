@@ -11,8 +11,8 @@ use std::time::Duration;
 
 async fn clients() -> (Client, Client, Faults) {
     let (store, faults) = (memory::Store::new(), Faults::seeded(7));
-    let slow = Client::builder().backend(Faulty::new(store.clone(), &faults)).connect().await.unwrap();
-    let other = Client::builder().backend(store).connect().await.unwrap();
+    let slow = Client::builder().connect_to(Faulty::new(store.clone(), &faults)).await.unwrap();
+    let other = Client::builder().connect_to(store).await.unwrap();
     (slow, other, faults)
 }
 

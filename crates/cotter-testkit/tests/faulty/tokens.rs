@@ -17,7 +17,7 @@ use std::time::{Duration, SystemTime};
 async fn actors(store: &memory::Store, log: &Recorder, n: u32) -> Vec<Actor> {
     let mut actors = Vec::new();
     for process in 1..=n {
-        let client = Client::builder().backend(store.clone()).connect().await.unwrap();
+        let client = Client::builder().connect_to(store.clone()).await.unwrap();
         actors.push(Actor::new(client, log, process));
     }
     actors
@@ -25,7 +25,7 @@ async fn actors(store: &memory::Store, log: &Recorder, n: u32) -> Vec<Actor> {
 
 /// A process whose clock stands still: its events are counted instead of timed.
 async fn timeless(log: &Recorder, clock: &ManualClock) -> Actor {
-    let client = Client::builder().url("memory:").clock(clock.clone()).connect().await.unwrap();
+    let client = Client::builder().clock(clock.clone()).connect("memory:").await.unwrap();
     let ticks = AtomicU64::new(0);
     Actor::on_clock(client, log, 1, move || ticks.fetch_add(1, Ordering::Relaxed))
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 async fn client(store: &memory::Store) -> Client {
     let lease = Lease::fixed(Duration::from_secs(600));
-    Client::builder().backend(store.clone()).lease(lease).connect().await.unwrap()
+    Client::builder().lease(lease).connect_to(store.clone()).await.unwrap()
 }
 
 /// What is left behind for 50 ms comes free after 50 ms, also for those who were in line before.

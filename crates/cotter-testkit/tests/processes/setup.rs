@@ -52,7 +52,7 @@ pub(crate) fn on_files() -> (Place, Run) {
 pub(crate) fn on_sqlite() -> (Place, Run) {
     let (place, mut run) = on("");
     run.orders.url = format!("sqlite://{}", place.database().display());
-    cotter::Client::builder().url(&run.orders.url).migrate().wait().expect("the tables are made");
+    cotter::Client::builder().migrate(&run.orders.url).wait().expect("the tables are made");
     (place, run)
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn show(test: &str, report: &Report) {
 
 /// All processes are dead: within this time, in which their leases end, all of every name is free.
 pub(crate) fn demand_all_back(run: &Run, within: Duration) {
-    let client = Client::builder().url(&run.orders.url).connect().wait().expect("a store");
+    let client = Client::builder().connect(&run.orders.url).wait().expect("a store");
     let last = Actor::new(client, &Recorder::in_memory(), 0);
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let late = Instant::now() + within;

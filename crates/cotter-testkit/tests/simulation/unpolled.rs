@@ -56,8 +56,7 @@ fn slow() -> Faults {
 
 async fn client(store: &memory::Store, link: &Faults) -> Client {
     let store = Faulty::new(store.clone(), link);
-    let client = Client::builder().backend(store).lease(Lease::renewed(TTL)).in_this_runtime();
-    client.connect().await.unwrap()
+    Client::builder().lease(Lease::renewed(TTL)).in_this_runtime().connect_to(store).await.unwrap()
 }
 
 /// Otherwise they would pass the lock round, by way of the store, for as long as they are kept.

@@ -24,7 +24,7 @@ pub(crate) fn cpu() -> Duration {
 
 /// Takes locks at this URL, and prints what their renewal costs here and in the server, whose statements are counted.
 pub(crate) fn by_statements(url: String, statements: impl Fn() -> f64, server_cpu: impl Fn() -> Duration) {
-    let client = Client::builder().url(url).lease(Lease::renewed(TTL)).connect().wait().unwrap();
+    let client = Client::builder().lease(Lease::renewed(TTL)).connect(url).wait().unwrap();
     let guards = take(&two_workers(), &client);
     let before = statements();
     let elapsed = watch(&guards, server_cpu);

@@ -16,9 +16,9 @@ const SAMPLE: usize = 500;
 pub(crate) fn renewal() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("locks.db");
-    Client::builder().backend(Store::at(&path)).migrate().wait().unwrap();
+    Client::builder().migrate_store(Store::at(&path)).wait().unwrap();
     let store = Store::at(&path);
-    let client = Client::builder().backend(store).lease(Lease::renewed(TTL)).connect().wait().unwrap();
+    let client = Client::builder().lease(Lease::renewed(TTL)).connect_to(store).wait().unwrap();
     let guards = take(&two_workers(), &client);
     let is_over = AtomicBool::new(false);
     let (elapsed, changes) = thread::scope(|scope| {

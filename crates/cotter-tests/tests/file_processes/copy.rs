@@ -25,7 +25,7 @@ fn copy() {
     let Ok(directory) = std::env::var(DIRECTORY) else { return };
     let store = file::Store::at(&directory);
     let store = std::env::var(GROUP).map_or(store.clone(), |group| store.shared(group));
-    let client = Client::builder().backend(store).connect().wait();
+    let client = Client::builder().connect_to(store).wait();
     let mut held: Option<Guard> = None;
     let mut files = Vec::new();
     for order in std::io::stdin().lines() {

@@ -108,7 +108,7 @@ fn a_killed_waiter_blocks_nobody() {
 #[test]
 fn a_child_that_has_the_descriptor_does_not_keep_a_released_lock() {
     let (_keep, directory) = place();
-    let client = Client::builder().backend(file::Store::at(&directory)).connect().wait().unwrap();
+    let client = Client::builder().connect_to(file::Store::at(&directory)).wait().unwrap();
     let guard = client.mutex("a").lock().wait().unwrap();
     let lock = directory.join("a.lock");
     let ours = rustix::process::pidfd_open(rustix::process::getpid(), PidfdFlags::empty()).unwrap();

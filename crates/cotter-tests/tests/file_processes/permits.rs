@@ -13,7 +13,7 @@ fn so_many_at_a_time_and_each_is_shown() {
     let second = copies[1].take("try 1 permits of 3");
     assert!(second > first);
     assert_eq!(copies[2].ask("try 1 permits of 3"), "busy");
-    let client = Client::builder().backend(file::Store::at(&directory)).connect().wait().unwrap();
+    let client = Client::builder().connect_to(file::Store::at(&directory)).wait().unwrap();
     let shown = client.holder("a").wait().unwrap().unwrap().holders;
     let shown: Vec<_> = shown.iter().map(|h| (h.mode, h.pid)).collect();
     let of = |take, copy: &Copy| (Mode::Permits { take, of: 3 }, Some(copy.child.id()));

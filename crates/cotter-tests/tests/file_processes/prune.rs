@@ -99,7 +99,7 @@ pub(crate) fn use_names(client: &Client, directory: &Path) -> String {
 
 /// What became of all names that are free.
 pub(crate) fn prune(client: &Client) -> String {
-    let pruned = client.prune(PruneOrder::unused_for(Duration::ZERO)).collect().wait();
+    let pruned = client.admin().prune(PruneOrder::unused_for(Duration::ZERO)).collect().wait();
     let outcome = |pruned: &Pruned| format!("{} {}", pruned.name, pruned.outcome);
     match pruned {
         Ok(pruned) => pruned.iter().map(outcome).collect::<Vec<_>>().join(", "),
@@ -113,12 +113,12 @@ fn names_in_use_are_pruned_without_harm() {
     for name in ["m", "w", "p"] {
         fs::create_dir_all(keep.path().join("witness").join(name)).unwrap();
     }
-    let client = Client::builder().backend(file::Store::at(&directory)).connect().wait().unwrap();
+    let client = Client::builder().connect_to(file::Store::at(&directory)).wait().unwrap();
     let mut copies: Vec<Copy> = (0..4).map(|_| Copy::start(&directory)).collect();
     copies.iter_mut().for_each(|copy| copy.order("use names"));
     let (start, mut deleted) = (Instant::now(), 0);
     while start.elapsed() < WORK || (deleted <= PRUNED && start.elapsed() < FAR) {
-        let pruned = client.prune(PruneOrder::unused_for(Duration::ZERO)).collect().wait().unwrap();
+        let pruned = client.admin().prune(PruneOrder::unused_for(Duration::ZERO)).collect().wait().unwrap();
         assert!(pruned.iter().all(|pruned| pruned.outcome == PruneOutcome::Deleted), "{pruned:?}");
         deleted += pruned.len();
     }
@@ -133,8 +133,8 @@ fn names_in_use_are_pruned_without_harm() {
 #[test]
 fn names_that_are_waited_for_stay() {
     let (_keep, directory) = place();
-    let client = Client::builder().backend(file::Store::at(&directory)).connect().wait().unwrap();
-    let prune = || client.prune(PruneOrder::unused_for(Duration::ZERO)).collect().wait().unwrap();
+    let client = Client::builder().connect_to(file::Store::at(&directory)).wait().unwrap();
+    let prune = || client.admin().prune(PruneOrder::unused_for(Duration::ZERO)).collect().wait().unwrap();
     let mut holder = Copy::start(&directory);
     let first = holder.take("lock");
     assert_eq!(prune(), [], "violation[overlap]: a name was pruned while it was held");

@@ -12,7 +12,7 @@ fn several_read_and_one_writes() {
     let mut writer = Copy::start(&directory);
     let tokens: Vec<u64> = readers.iter_mut().map(|r| r.take("try read")).collect();
     assert!(tokens.is_sorted_by(|a, b| a < b), "{tokens:?}");
-    let client = Client::builder().backend(file::Store::at(&directory)).connect().wait().unwrap();
+    let client = Client::builder().connect_to(file::Store::at(&directory)).wait().unwrap();
     let shown = client.holder("a").wait().unwrap().unwrap().holders;
     let pids: Vec<Option<u32>> = shown.iter().map(|h| h.pid).collect();
     assert_eq!(pids, readers.iter().map(|r| Some(r.child.id())).collect::<Vec<_>>());

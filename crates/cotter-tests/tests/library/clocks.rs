@@ -36,7 +36,7 @@ pub(crate) async fn those_of_clients_do_not_matter(
 #[tokio::test(start_paused = true)]
 async fn a_client_that_comes_later_waits_as_long_as_it_says() {
     let (store, wait) = (memory::Store::new(), Duration::from_secs(5));
-    let connect = || Client::builder().backend(store.clone()).in_this_runtime().connect();
+    let connect = || Client::builder().in_this_runtime().connect_to(store.clone());
     let held = connect().await.unwrap().mutex("a").lock().await.unwrap();
     tokio::time::sleep(HOUR).await;
     let late = connect().await.unwrap();

@@ -1,6 +1,6 @@
 //! The end of a client while others still use it.
 
-use cotter::{Client, ErrorKind, LatchEnd, Op, Result};
+use cotter::{Client, ErrorKind, LatchEnd, LeaderState, Op, Result};
 use cotter_testkit::timing::FAR;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -16,13 +16,13 @@ fn outcome<T: Send + 'static>(
 
 /// Nothing would ever end them: the client asks the store no more.
 pub(crate) fn waits_end_with_their_client(client: &Client) {
-    let (latch, mut observer) = (client.latch("latch"), client.election("election").observe());
+    let (latch, mut watch) = (client.latch("latch"), client.election("election").watch());
     latch.create(1).wait().unwrap();
-    assert_eq!(observer.blocking_next().unwrap(), None);
+    assert_eq!(watch.blocking_changed().unwrap(), LeaderState::Vacant);
     let waiting: Op<LatchEnd> = latch.wait();
     let note = client.note_changed("name", "key", 0, Duration::from_secs(600));
     let waits =
-        [outcome(|| waiting.wait()), outcome(move || observer.blocking_next()), outcome(|| note.wait())];
+        [outcome(|| waiting.wait()), outcome(move || watch.blocking_changed()), outcome(|| note.wait())];
     std::thread::sleep(Duration::from_millis(100));
     client.close(FAR).wait().unwrap();
     for told in waits {

@@ -1,6 +1,6 @@
 //! Elections: who leads, and what those who follow are told.
 
-use cotter::{Client, ErrorKind, Leader, Lease, LossCause, ManualClock, Observer, Owner, memory, quorum};
+use cotter::{Client, ErrorKind, Leader, LeaderWatch, Lease, LossCause, ManualClock, Owner, memory, quorum};
 use cotter_testkit::faulty::{Call, Faults, Faulty};
 use cotter_testkit::timing::{FAR, first_within};
 use std::sync::mpsc::{Receiver, channel};
@@ -12,16 +12,16 @@ const SOON: Duration = Duration::from_secs(20);
 fn pair() -> (ManualClock, Client, Client) {
     let (clock, store) = (ManualClock::new(), memory::Store::new());
     let connect = || {
-        let client = Client::builder().backend(store.clone()).clock(clock.clone());
-        client.lease(Lease::fixed(10 * S)).connect().wait().unwrap()
+        let client = Client::builder().clock(clock.clone()).lease(Lease::fixed(10 * S));
+        client.connect_to(store.clone()).wait().unwrap()
     };
     (clock.clone(), connect(), connect())
 }
 
 /// Follows on a thread of its own.
-fn follow(mut observer: Observer) -> Receiver<Option<Leader>> {
+fn follow(mut watch: LeaderWatch) -> Receiver<Option<Leader>> {
     let (tell, told) = channel();
-    std::thread::spawn(move || while tell.send(observer.blocking_next().unwrap()).is_ok() {});
+    std::thread::spawn(move || while tell.send(watch.blocking_changed().unwrap().into_leader()).is_ok() {});
     told
 }
 
@@ -30,19 +30,19 @@ fn said(leader: Option<Leader>) -> Option<(u64, Option<String>)> {
     leader.map(|leader| (leader.token.get(), leader.announcement.map(text)))
 }
 
-/// What the observer is told next, moving the time until it is told something.
+/// What the follower is told next, moving the time until it is told something.
 fn next(told: &Receiver<Option<Leader>>, clock: &ManualClock) -> Option<(u64, Option<String>)> {
     let leader = first_within(FAR, || {
         clock.advance(Duration::from_millis(20));
         told.recv_timeout(Duration::from_millis(2)).ok()
     });
-    said(leader.expect("the observer is told something"))
+    said(leader.expect("the follower is told something"))
 }
 
 #[test]
 fn an_observer_sees_each_leader_and_that_there_is_none() {
     let (_, one, other) = pair();
-    let told = follow(other.election("a").observe());
+    let told = follow(other.election("a").watch());
     let told = || said(told.recv_timeout(SOON).expect("it is told"));
     assert_eq!(told(), None);
     let election = one.election("a");
@@ -63,7 +63,7 @@ fn the_announcement_of_a_dead_leader_is_not_the_next_ones() {
     let (clock, one, other) = pair();
     let dead = one.election("a").campaign().wait().unwrap();
     dead.announce("dead").wait().unwrap();
-    let told = follow(other.election("a").observe());
+    let told = follow(other.election("a").watch());
     assert_eq!(next(&told, &clock), Some((dead.token().get(), Some("dead".to_owned()))));
     // A holder that announces nothing, not even that it was elected.
     let waiting = other.mutex("a").lease(Lease::fixed(30 * S)).lock();
@@ -87,14 +87,14 @@ fn the_announcement_of_a_dead_leader_is_not_the_next_ones() {
 #[test]
 fn an_observer_is_told_when_a_lease_ends_and_when_a_leader_is_evicted() {
     let (clock, one, other) = pair();
-    let told = follow(other.election("a").observe());
+    let told = follow(other.election("a").watch());
     assert_eq!(next(&told, &clock), None);
     for evicted in [false, true] {
         let leadership = one.election("a").campaign().wait().unwrap();
         assert_eq!(next(&told, &clock), Some((leadership.token().get(), None)));
         let before = cotter::clock::Clock::now(&clock);
         if evicted {
-            let _ = other.evict_with("a", cotter::EvictOrder::new().at_once()).wait().unwrap();
+            let _ = other.admin().evict_with("a", cotter::EvictOrder::new().at_once()).wait().unwrap();
         }
         assert_eq!(next(&told, &clock), None);
         let took = cotter::clock::Clock::now(&clock).since(before);
@@ -184,7 +184,7 @@ fn a_leadership_is_kept_although_no_majority_has_answered_the_announcement() {
     let faults: Vec<_> = (0..3).map(Faults::seeded).collect();
     let members = faults.iter().map(|faults| Faulty::new(memory::Store::new(), faults));
     let store = quorum::Store::new(members).unwrap();
-    let client = Client::builder().backend(store).connect().wait().unwrap();
+    let client = Client::builder().connect_to(store).wait().unwrap();
     let silence = || faults.iter().for_each(|faults| faults.lose_next_reply(Call::Note));
     let guard = client.mutex("a").lock().wait().unwrap();
     silence();
@@ -206,7 +206,7 @@ fn a_store_without_notes_has_no_elections() {
     let election = client.election("a");
     assert_eq!(election.campaign().wait().unwrap_err().kind(), ErrorKind::Unsupported);
     assert_eq!(election.leader().wait().unwrap_err().kind(), ErrorKind::Unsupported);
-    assert_eq!(election.observe().blocking_next().unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(election.watch().blocking_changed().unwrap_err().kind(), ErrorKind::Unsupported);
     // Refused before the lock was taken.
     assert!(client.mutex("a").try_lock().wait().unwrap().is_some());
 }

@@ -38,8 +38,8 @@ cotter::conformance_tests!(contract, fixture());
 #[tokio::test]
 async fn all_names_are_one_lock() {
     let place = place();
-    let client = Client::builder().backend(store(&place)).connect().await.unwrap();
-    let other = Client::builder().backend(store(&place)).connect().await.unwrap();
+    let client = Client::builder().connect_to(store(&place)).await.unwrap();
+    let other = Client::builder().connect_to(store(&place)).await.unwrap();
     let guard = client.mutex("a").lock().await.unwrap();
     assert!(other.mutex("b").try_lock().await.unwrap().is_none());
     let waiting = tokio::spawn(async move { other.mutex("b").lock().await });
@@ -52,7 +52,7 @@ async fn all_names_are_one_lock() {
 #[tokio::test]
 async fn a_deleted_file_is_noticed_by_the_release() {
     let place = place();
-    let client = Client::builder().backend(store(&place)).connect().await.unwrap();
+    let client = Client::builder().connect_to(store(&place)).await.unwrap();
     let guard = client.mutex("a").lock().await.unwrap();
     let signal = guard.lost();
     std::fs::remove_file(place.path().join("lock")).unwrap();
@@ -66,7 +66,7 @@ async fn a_deleted_file_is_noticed_by_the_release() {
 #[tokio::test]
 async fn notes_are_refused_as_unsupported() {
     let place = place();
-    let client = Client::builder().backend(store(&place)).connect().await.unwrap();
+    let client = Client::builder().connect_to(store(&place)).await.unwrap();
     let guard = client.mutex("a").lock().await.unwrap();
     let refused = [client.note("a").await.map(drop), guard.put_note(b"x".to_vec()).await.map(drop)];
     for (n, answer) in refused.into_iter().enumerate() {
@@ -81,9 +81,9 @@ async fn notes_are_refused_as_unsupported() {
 #[tokio::test]
 async fn the_holder_is_shown() {
     let place = place();
-    let client = Client::builder().backend(store(&place)).connect().await.unwrap();
+    let client = Client::builder().connect_to(store(&place)).await.unwrap();
     assert!(client.holder("a").await.unwrap().is_none());
-    assert_eq!(client.evict("a").await.unwrap(), Eviction::NotHeld);
+    assert_eq!(client.admin().evict("a").await.unwrap(), Eviction::NotHeld);
     let mut child = Command::new("flock")
         .arg(place.path().join("lock"))
         .args(["-c", "echo on; exec sleep 1000"])
@@ -95,17 +95,17 @@ async fn the_holder_is_shown() {
     let pid = child.id();
     let shown = client.holder("a").await.unwrap().expect("held").holders;
     assert_eq!(shown.iter().map(|h| h.pid).collect::<Vec<_>>(), [Some(pid)]);
-    assert_eq!(client.evict("a").await.unwrap(), Eviction::HolderMustExit { pid });
-    let listed = client.list(Filter::held()).next().await.unwrap().expect("the one lock");
+    assert_eq!(client.admin().evict("a").await.unwrap(), Eviction::HolderMustExit { pid });
+    let listed = client.admin().list(Filter::held()).next().await.unwrap().expect("the one lock");
     assert_eq!(listed.name.as_str(), place.path().join("lock").to_str().unwrap());
-    let findings = client.diagnose().await.unwrap();
+    let findings = client.admin().diagnose().await.unwrap();
     assert!(findings.iter().any(|f| f.subject == "tokens" && f.message.contains("tokens")), "{findings:?}");
     // What was started under it has it too.
     let heir = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
     let heir: u32 = heir.trim().parse().unwrap();
-    assert_eq!(client.evict("a").await.unwrap(), Eviction::HolderMustExit { pid: heir });
+    assert_eq!(client.admin().evict("a").await.unwrap(), Eviction::HolderMustExit { pid: heir });
     let killed = Command::new("kill").args(["-s", "KILL", &heir.to_string()]).status().unwrap();
     assert!(killed.success());
     drop(client.mutex("a").lock().await.unwrap());
@@ -130,7 +130,7 @@ fn busy_neighbours_do_not_keep_us_out() {
                 }
             });
         }
-        let client = Client::builder().backend(store(&place)).connect().wait().unwrap();
+        let client = Client::builder().connect_to(store(&place)).wait().unwrap();
         let mutex = client.mutex("a");
         let wait = Duration::from_secs(8);
         let waits: Vec<bool> = (0..10).map(|_| mutex.try_lock_for(wait).wait().unwrap().is_some()).collect();
@@ -160,7 +160,7 @@ fn until_in_line(path: &Path, wanted: usize) {
 fn who_waits_stands_in_the_kernels_queue() {
     let place = place();
     let path = place.path().join("lock");
-    let client = Client::builder().backend(store(&place)).connect().wait().unwrap();
+    let client = Client::builder().connect_to(store(&place)).wait().unwrap();
     let holder = File::create(&path).unwrap();
     holder.lock().unwrap();
     let lock = client.mutex("a").try_lock_for(Duration::from_secs(40));
@@ -191,7 +191,7 @@ fn who_waits_stands_in_the_kernels_queue() {
 #[test]
 fn who_waits_notices_another_file() {
     let place = place();
-    let [one, other] = [(); 2].map(|()| Client::builder().backend(store(&place)).connect().wait().unwrap());
+    let [one, other] = [(); 2].map(|()| Client::builder().connect_to(store(&place)).wait().unwrap());
     let held = one.mutex("a").lock().wait().unwrap();
     let waiting = thread::spawn(move || other.mutex("a").lock().wait().unwrap());
     thread::sleep(Duration::from_millis(300));

@@ -12,8 +12,8 @@ const HOUR: Duration = Duration::from_secs(3600);
 fn world() -> (ManualClock, Client, Client) {
     let (clock, store) = (ManualClock::new(), memory::Store::new());
     let builder = || Client::builder().clock(clock.clone());
-    let honest = builder().backend(store.clone()).connect().wait().unwrap();
-    let client = builder().backend(Generous::new(store, HOUR)).connect().wait().unwrap();
+    let honest = builder().connect_to(store.clone()).wait().unwrap();
+    let client = builder().connect_to(Generous::new(store, HOUR)).wait().unwrap();
     (clock, client, honest)
 }
 

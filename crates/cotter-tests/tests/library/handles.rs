@@ -11,7 +11,7 @@ const NOW: EvictOrder = EvictOrder::new().at_once();
 
 fn pair() -> (ManualClock, Client, Client) {
     let (clock, store) = (ManualClock::new(), memory::Store::new());
-    let connect = || Client::builder().backend(store.clone()).clock(clock.clone()).connect().wait().unwrap();
+    let connect = || Client::builder().clock(clock.clone()).connect_to(store.clone()).wait().unwrap();
     (clock.clone(), connect(), connect())
 }
 
@@ -38,7 +38,7 @@ fn finish_says_how_the_lock_was_lost() {
     assert_eq!((error.kind(), lost.cause, lost.token), (ErrorKind::Lost, LossCause::Expired, token));
     // Nobody here has heard of it before the store is asked.
     let evicted = one.mutex("b").lock().wait().unwrap();
-    drop(other.evict_with("b", NOW).wait().unwrap());
+    drop(other.admin().evict_with("b", NOW).wait().unwrap());
     let error = evicted.finish().wait().unwrap_err();
     assert_eq!(error.lost().expect("a loss").cause, LossCause::Evicted);
 }
@@ -78,17 +78,17 @@ async fn work_runs_under_shared_and_exclusive_locks() {
 #[tokio::test]
 async fn a_bounded_with_runs_nothing_while_the_lock_is_busy() {
     let store = memory::Store::new();
-    let one = Client::builder().backend(store.clone()).connect().await.unwrap();
-    let other = Client::builder().backend(store).connect().await.unwrap();
+    let one = Client::builder().connect_to(store.clone()).await.unwrap();
+    let other = Client::builder().connect_to(store).await.unwrap();
     let guard = one.mutex("a").lock().await.unwrap();
     for wait in [Duration::ZERO, S / 50] {
-        let ran = other.mutex("a").try_with(wait, async |_| panic!("it is busy")).await.unwrap();
+        let ran = other.mutex("a").try_with_for(wait, async |_| panic!("it is busy")).await.unwrap();
         assert!(ran.is_none());
     }
     guard.finish().await.unwrap();
-    assert_eq!(other.mutex("a").try_with(S, async |_| 7).await.unwrap(), Some(7));
-    let work = async |_: &Guard| one.evict_with("a", NOW).await.map(drop);
-    assert_eq!(other.mutex("a").try_with(S, work).await.unwrap_err().kind(), ErrorKind::Lost);
+    assert_eq!(other.mutex("a").try_with_for(S, async |_| 7).await.unwrap(), Some(7));
+    let work = async |_: &Guard| one.admin().evict_with("a", NOW).await.map(drop);
+    assert_eq!(other.mutex("a").try_with_for(S, work).await.unwrap_err().kind(), ErrorKind::Lost);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn handles_and_guards_say_what_they_are_for() {
 fn blocking_code_can_list() {
     let (_, one, _) = pair();
     let _guards: Vec<_> = ["a", "b", "c"].map(|name| one.mutex(name).lock().wait().unwrap()).into();
-    let mut records = one.list(Filter::held());
+    let mut records = one.admin().list(Filter::held());
     assert_eq!(records.blocking_next().unwrap().expect("the first").name.as_str(), "a");
     let rest = records.collect().wait().unwrap();
     assert_eq!(rest.iter().map(|r| r.name.as_str()).collect::<Vec<_>>(), ["b", "c"]);
@@ -113,6 +113,6 @@ fn blocking_code_can_list() {
 
 #[tokio::test]
 async fn blocking_code_in_a_task_is_misuse() {
-    let mut records = Client::connect("memory:").await.unwrap().list(Filter::held());
+    let mut records = Client::connect("memory:").await.unwrap().admin().list(Filter::held());
     assert_eq!(records.blocking_next().unwrap_err().kind(), ErrorKind::Misuse);
 }

@@ -83,7 +83,7 @@ impl Queue {
     }
 
     fn client(&self, clock: &ManualClock) -> Client {
-        Client::builder().backend(self.clone()).clock(clock.clone()).connect().wait().unwrap()
+        Client::builder().clock(clock.clone()).connect_to(self.clone()).wait().unwrap()
     }
 
     fn entered(&self) -> usize {

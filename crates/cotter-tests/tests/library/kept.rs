@@ -1,27 +1,26 @@
 //! Names that stay locked after the release, in a store that cannot do that by itself.
 
-use cotter::{Builder, Client, Lease, ManualClock, Released, memory};
+use cotter::backend::Connect;
+use cotter::{Client, Lease, ManualClock, Released, memory};
 use cotter_testkit::sessions::{Control, Sessions};
 use cotter_testkit::unkept::Unkept;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
 const S: Duration = Duration::from_secs(1);
 
-/// Builders of clients, in a store whose grants have leases, and in one whose grants live with a session.
-fn stores() -> [Box<dyn Fn() -> Builder>; 2] {
+/// A store whose grants have leases, and one whose grants live with a session.
+fn stores() -> [Arc<dyn Connect>; 2] {
     let (one, other) = (Unkept::new(memory::Store::new()), Unkept::new(memory::Store::new()));
     let sessions = Sessions::over(other, 600 * S, &Control::default());
-    [
-        Box::new(move || Client::builder().backend(one.clone())),
-        Box::new(move || Client::builder().backend(sessions.clone())),
-    ]
+    [Arc::new(one), Arc::new(sessions)]
 }
 
 /// Two processes.
-fn clients(builder: &dyn Fn() -> Builder, clock: &ManualClock) -> [Client; 2] {
-    [(); 2].map(|()| builder().clock(clock.clone()).connect().wait().unwrap())
+fn clients(store: &Arc<dyn Connect>, clock: &ManualClock) -> [Client; 2] {
+    [(); 2].map(|()| Client::builder().clock(clock.clone()).connect_to(store.clone()).wait().unwrap())
 }
 
 fn is_free(client: &Client) -> bool {
@@ -41,10 +40,10 @@ fn is_kept_for_a_minute(clock: &ManualClock, other: &Client, what: &str) {
 /// The lease limits the work of its holder, which has ended.
 #[test]
 fn a_name_is_kept_for_longer_than_the_lease_of_its_holder() {
-    for builder in stores() {
+    for store in stores() {
         for lease in [Lease::renewed(S * 9), Lease::renewed(S * 9).max_hold(S * 2), Lease::fixed(S * 2)] {
             let clock = ManualClock::new();
-            let [one, other] = clients(&*builder, &clock);
+            let [one, other] = clients(&store, &clock);
             let guard = one.mutex("a").lease(lease).lock().wait().unwrap();
             assert_eq!(guard.keep_for(S * 60).wait().unwrap(), Released::Yes);
             is_kept_for_a_minute(&clock, &other, &format!("{lease:?}"));
@@ -54,9 +53,9 @@ fn a_name_is_kept_for_longer_than_the_lease_of_its_holder() {
 
 #[test]
 fn a_name_is_kept_if_the_call_is_dropped_while_it_asks_the_store() {
-    for builder in stores() {
+    for store in stores() {
         let clock = ManualClock::new();
-        let [one, other] = clients(&*builder, &clock);
+        let [one, other] = clients(&store, &clock);
         let guard = one.mutex("a").lock().wait().unwrap();
         {
             let mut keeping = pin!(guard.keep_for(S * 60));
@@ -68,8 +67,8 @@ fn a_name_is_kept_if_the_call_is_dropped_while_it_asks_the_store() {
 
 #[test]
 fn a_client_that_is_closed_keeps_no_name_and_says_nothing_about_it() {
-    for builder in stores() {
-        let [one, other] = [(); 2].map(|()| builder().connect().wait().unwrap());
+    for store in stores() {
+        let [one, other] = [(); 2].map(|()| Client::builder().connect_to(store.clone()).wait().unwrap());
         let guard = one.mutex("a").lock().wait().unwrap();
         assert_eq!(guard.keep_for(Duration::MAX).wait().unwrap(), Released::Yes);
         assert!(!is_free(&other));
@@ -84,11 +83,10 @@ fn a_client_that_is_closed_keeps_no_name_and_says_nothing_about_it() {
 fn a_name_is_kept_for_an_inner_guard() {
     for is_dropped in [false, true] {
         // A store has the clock of its first client.
-        let plain = memory::Store::new();
-        let with_rest: Box<dyn Fn() -> Builder> = Box::new(move || Client::builder().backend(plain.clone()));
-        for builder in stores().into_iter().chain([with_rest]) {
+        let plain: Arc<dyn Connect> = Arc::new(memory::Store::new());
+        for store in stores().into_iter().chain([plain]) {
             let clock = ManualClock::new();
-            let [one, other] = clients(&*builder, &clock);
+            let [one, other] = clients(&store, &clock);
             let owner = cotter::Owner::new();
             let mutex = one.mutex("a").owner(&owner).lease(Lease::renewed(S * 9));
             let (outer, inner) = (mutex.lock().wait().unwrap(), mutex.lock().wait().unwrap());

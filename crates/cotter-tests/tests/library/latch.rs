@@ -7,7 +7,7 @@ const LONG: Duration = Duration::from_secs(60);
 
 fn pair() -> (Client, Client) {
     let store = memory::Store::new();
-    let connect = || Client::builder().backend(store.clone()).connect().wait().unwrap();
+    let connect = || Client::builder().connect_to(store.clone()).wait().unwrap();
     (connect(), connect())
 }
 

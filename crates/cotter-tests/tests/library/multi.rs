@@ -11,8 +11,8 @@ const S: Duration = Duration::from_secs(1);
 const SOON: Duration = Duration::from_secs(20);
 
 fn client(store: &memory::Store, clock: &ManualClock) -> Client {
-    let client = Client::builder().backend(store.clone()).clock(clock.clone());
-    client.lease(Lease::fixed(10 * S)).connect().wait().unwrap()
+    let client = Client::builder().clock(clock.clone()).lease(Lease::fixed(10 * S));
+    client.connect_to(store.clone()).wait().unwrap()
 }
 
 fn free(mutex: &Mutex) -> bool {
@@ -57,7 +57,7 @@ pub(crate) fn sixteen_tasks_in_both_orders(mutexes: impl Fn(usize) -> Vec<Mutex>
 fn sixteen_tasks_lock_two_stores_in_both_orders() {
     let stores = [memory::Store::new(), memory::Store::new()];
     let clients: Vec<_> = (0..4)
-        .map(|_| stores.clone().map(|store| Client::builder().backend(store).connect().wait().unwrap()))
+        .map(|_| stores.clone().map(|store| Client::builder().connect_to(store).wait().unwrap()))
         .collect();
     sixteen_tasks_in_both_orders(|task| {
         let [one, other] = &clients[task % clients.len()];
@@ -156,7 +156,7 @@ fn one_that_is_lost_while_another_is_waited_for_ends_the_wait() {
 #[test]
 fn what_cannot_be_locked_together_is_refused() {
     let store = memory::Store::new();
-    let connect = || Client::builder().backend(store.clone()).connect().wait().unwrap();
+    let connect = || Client::builder().connect_to(store.clone()).wait().unwrap();
     let (one, other) = (connect(), connect());
     let (a, same) = (one.mutex("a"), other.mutex("a"));
     let refused = |all: cotter::Multi| all.lock().wait().unwrap_err().kind();
@@ -179,12 +179,13 @@ fn a_loss_does_not_hide_behind_another_error() {
         let (clock, faults) = (ManualClock::new(), Faults::seeded(0));
         let connect = |n| {
             let client = Client::builder().clock(clock.clone());
-            let client = if n == down {
-                client.backend(Faulty::new(memory::Store::new(), &faults)).lease(Lease::fixed(3600 * S))
+            let connecting = if n == down {
+                let store = Faulty::new(memory::Store::new(), &faults);
+                client.lease(Lease::fixed(3600 * S)).connect_to(store)
             } else {
-                client.backend(memory::Store::new()).lease(Lease::fixed(2 * S))
+                client.lease(Lease::fixed(2 * S)).connect_to(memory::Store::new())
             };
-            client.connect().wait().unwrap()
+            connecting.wait().unwrap()
         };
         let mutexes = [connect(0), connect(1)].map(|client| client.mutex("a"));
         let guard = multi(&mutexes).lock().wait().unwrap();

@@ -11,7 +11,7 @@ const S: Duration = Duration::from_secs(1);
 
 fn world() -> (ManualClock, Client, Client) {
     let (clock, store) = (ManualClock::new(), memory::Store::new());
-    let connect = || Client::builder().backend(store.clone()).clock(clock.clone()).connect().wait().unwrap();
+    let connect = || Client::builder().clock(clock.clone()).connect_to(store.clone()).wait().unwrap();
     (clock.clone(), connect(), connect())
 }
 
@@ -119,7 +119,7 @@ fn leases_that_cannot_work_are_refused_before_io() {
 fn a_lease_that_the_drift_eats_up_is_refused() {
     let ms = Duration::from_millis;
     let connect =
-        |lease, fixed| Client::builder().url("memory:").lease(lease).drift(10_000, fixed).connect().wait();
+        |lease, fixed| Client::builder().lease(lease).drift(10_000, fixed).connect("memory:").wait();
     for (lease, drift) in [(Lease::renewed(ms(1)), ms(2)), (Lease::fixed(ms(500)), S)] {
         let error = connect(lease, drift).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
@@ -222,13 +222,13 @@ fn a_released_name_stays_locked_for_a_while() {
 fn an_evicted_holder_is_told_at_its_next_renewal() {
     let (clock, one, other) = world();
     let guard = one.mutex("a").lease(Lease::renewed(S * 9)).lock().wait().unwrap();
-    drop(other.evict("a").wait().unwrap());
+    drop(other.admin().evict("a").wait().unwrap());
     assert!(guard.is_valid());
     clock.advance(S * 3);
     assert_eq!(guard.check().unwrap_err().cause, LossCause::Evicted);
     let guard = one.mutex("b").lease(Lease::fixed(S * 9)).lock().wait().unwrap();
     guard.put_note("in time").wait().unwrap();
-    drop(other.evict("b").wait().unwrap());
+    drop(other.admin().evict("b").wait().unwrap());
     let error = guard.put_note("late").wait().unwrap_err();
     assert_eq!(error.lost().unwrap().cause, LossCause::Evicted);
     assert_eq!(other.note("b").wait().unwrap().unwrap().bytes, b"in time");
@@ -240,7 +240,7 @@ fn an_evicted_lock_passes_on_when_its_holder_is_done_or_its_lease_ends() {
     let (clock, one, other) = world();
     for is_done in [false, true] {
         let guard = one.mutex("a").lease(Lease::renewed(S * 9)).lock().wait().unwrap();
-        drop(other.evict("a").wait().unwrap());
+        drop(other.admin().evict("a").wait().unwrap());
         clock.advance(S * 3);
         assert_eq!(guard.check().unwrap_err().cause, LossCause::Evicted);
         let free = |client: &Client| client.mutex("a").try_lock().wait().unwrap().is_some();
@@ -266,7 +266,7 @@ fn a_release_tells_that_the_store_did_not_know_the_lock_any_more() {
     let (_, one, other) = world();
     let guard = one.mutex("a").lock().wait().unwrap();
     let (before, token) = (guard.lost(), guard.token());
-    drop(other.evict_with("a", NOW).wait().unwrap());
+    drop(other.admin().evict_with("a", NOW).wait().unwrap());
     let next = other.mutex("a").try_lock().wait().unwrap().expect("taken away from the first");
     assert!(guard.is_valid(), "nothing has been asked yet");
     assert_eq!(guard.release().wait().unwrap(), Released::AlreadyLost);
@@ -276,7 +276,7 @@ fn a_release_tells_that_the_store_did_not_know_the_lock_any_more() {
     assert!(next.is_valid() && one.mutex("a").try_lock().wait().unwrap().is_none());
     next.finish().wait().unwrap();
     let guard = one.mutex("a").lock().wait().unwrap();
-    drop(other.evict_with("a", NOW).wait().unwrap());
+    drop(other.admin().evict_with("a", NOW).wait().unwrap());
     assert_eq!(guard.keep_for(S).wait().unwrap(), Released::AlreadyLost);
     drop(other.mutex("a").try_lock().wait().unwrap().expect("nothing was left behind"));
 }
@@ -286,7 +286,7 @@ fn a_dropped_guard_tells_its_signals_what_the_release_found() {
     let (_, one, other) = world();
     let guard = one.mutex("a").lock().wait().unwrap();
     let signal = guard.lost();
-    drop(other.evict_with("a", NOW).wait().unwrap());
+    drop(other.admin().evict_with("a", NOW).wait().unwrap());
     drop(guard);
     assert_eq!(signal.wait_for(FAR).expect("told").cause, LossCause::Evicted);
     let guard = one.mutex("a").lock().wait().unwrap();
@@ -300,13 +300,13 @@ fn readers_and_re_entered_locks_are_lost_with_their_last_release() {
     let (_, one, other) = world();
     let (reader, second) = (one.rwlock("a").read().wait().unwrap(), one.rwlock("a").read().wait().unwrap());
     let order = EvictOrder::new().only(reader.token()).at_once();
-    drop(other.evict_with("a", order).wait().unwrap());
+    drop(other.admin().evict_with("a", order).wait().unwrap());
     assert_eq!(Guard::from(reader).release().wait().unwrap(), Released::AlreadyLost);
     assert_eq!(Guard::from(second).release().wait().unwrap(), Released::Yes);
     let me = Owner::new();
     let mutex = one.mutex("a").owner(&me);
     let (outer, inner) = (mutex.lock().wait().unwrap(), mutex.lock().wait().unwrap());
-    drop(other.evict_with("a", NOW).wait().unwrap());
+    drop(other.admin().evict_with("a", NOW).wait().unwrap());
     assert_eq!(inner.release().wait().unwrap(), Released::StillHeld(1));
     assert_eq!(outer.release().wait().unwrap(), Released::AlreadyLost);
     drop(mutex.lock().wait().unwrap());
@@ -334,7 +334,7 @@ fn the_last_of_a_block_of_turns_tells_that_the_lock_had_gone() {
         turn = next();
     }
     let (signal, token) = (turn.lost(), turn.token());
-    drop(other.evict_with("a", NOW).wait().unwrap());
+    drop(other.admin().evict_with("a", NOW).wait().unwrap());
     assert_eq!(turn.release().wait().unwrap(), Released::Yes);
     assert_eq!(signal.wait_for(FAR).unwrap().cause, LossCause::Released);
     let last = next();
@@ -345,9 +345,9 @@ fn the_last_of_a_block_of_turns_tells_that_the_lock_had_gone() {
 #[tokio::test]
 async fn with_does_not_call_work_done_whose_lock_had_gone() {
     let store = memory::Store::new();
-    let client = Client::builder().backend(store.clone()).connect().await.unwrap();
-    let other = Client::builder().backend(store).connect().await.unwrap();
-    let work = async |_: &Guard| other.evict_with("a", NOW).await.map(drop);
+    let client = Client::builder().connect_to(store.clone()).await.unwrap();
+    let other = Client::builder().connect_to(store).await.unwrap();
+    let work = async |_: &Guard| other.admin().evict_with("a", NOW).await.map(drop);
     let error = client.mutex("a").with(work).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Lost, "{error}");
     assert_eq!(error.lost().unwrap().name.as_str(), "a");
@@ -470,11 +470,11 @@ fn close_waits_tells_and_takes_nothing_more() {
 #[test]
 fn listing_shows_who_holds() {
     let store = memory::Store::new();
-    let client = Client::builder().backend(store).label("deploy").connect().wait().unwrap();
+    let client = Client::builder().label("deploy").connect_to(store).wait().unwrap();
     let _a = client.mutex("jobs:a").lock().wait().unwrap();
     let _b = client.mutex("jobs:b").lock().wait().unwrap();
     let _c = client.mutex("other").lock().wait().unwrap();
-    let mut records = client.list(Filter::prefix("jobs:"));
+    let mut records = client.admin().list(Filter::prefix("jobs:"));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
         let first = records.next().await.unwrap().unwrap();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 fn client(store: &memory::Store) -> Client {
-    Client::builder().backend(store.clone()).connect().wait().unwrap()
+    Client::builder().connect_to(store.clone()).wait().unwrap()
 }
 
 /// Only a lock that is held is re-entered.
@@ -98,7 +98,7 @@ fn an_owner_takes_a_resumed_lock_again() {
 fn an_owner_that_has_lost_a_resumed_lock_is_told_so() {
     let (store, me) = (memory::Store::new(), Owner::new());
     let (client, guard) = resumed(&store, &me);
-    let evicted = client.evict("a").wait().unwrap();
+    let evicted = client.admin().evict("a").wait().unwrap();
     assert!(matches!(evicted, Eviction::Evicted { token } if token == guard.token()), "{evicted:?}");
     while guard.is_valid() {
         std::thread::sleep(Duration::from_millis(5));

@@ -21,7 +21,7 @@ fn threads(n: usize) -> Runtime {
 
 fn pair() -> (Client, Client) {
     let store = memory::Store::new();
-    let connect = || Client::builder().backend(store.clone()).connect().wait().unwrap();
+    let connect = || Client::builder().connect_to(store.clone()).wait().unwrap();
     (connect(), connect())
 }
 
@@ -194,7 +194,7 @@ fn in_this_runtime_time_can_be_paused() {
     let runtime = Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     let start = Stopwatch::start();
     runtime.block_on(async {
-        let client = Client::builder().url("memory:").in_this_runtime().connect().await.unwrap();
+        let client = Client::builder().in_this_runtime().connect("memory:").await.unwrap();
         let fixed =
             client.mutex("fixed").lease(Lease::fixed(Duration::from_secs(3600))).lock().await.unwrap();
         let renewed =
@@ -213,7 +213,7 @@ fn in_this_runtime_time_can_be_paused() {
 
 #[test]
 fn in_this_runtime_needs_a_runtime() {
-    let connecting = Client::builder().url("memory:").in_this_runtime().connect();
+    let connecting = Client::builder().in_this_runtime().connect("memory:");
     let error = std::thread::spawn(|| futures_block_on(connecting)).join().unwrap().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Misuse);
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 async fn a_task_that_is_refused_before_the_change_is_answered_goes_on_under_the_new_limit() {
     let faults = Faults::seeded(0);
     let store = Faulty::new(memory::Store::new(), &faults);
-    let ours = Client::builder().backend(store).connect().await.unwrap().semaphore("a", 1);
+    let ours = Client::builder().connect_to(store).await.unwrap().semaphore("a", 1);
     let held = ours.acquire().await.unwrap();
     let (mut first, mut second) = (ours.acquire(), ours.acquire());
     for op in [&mut first, &mut second] {

@@ -10,7 +10,7 @@ const S: Duration = Duration::from_secs(1);
 
 fn pair() -> (Client, Client) {
     let store = memory::Store::new();
-    let connect = || Client::builder().backend(store.clone()).connect().wait().unwrap();
+    let connect = || Client::builder().connect_to(store.clone()).wait().unwrap();
     (connect(), connect())
 }
 
@@ -102,7 +102,7 @@ fn what_the_same_owner_may_do() {
 #[test]
 fn a_downgraded_lock_is_renewed_and_lost_like_any_other() {
     let clock = ManualClock::new();
-    let client = Client::builder().url("memory:").clock(clock.clone()).connect().wait().unwrap();
+    let client = Client::builder().clock(clock.clone()).connect("memory:").wait().unwrap();
     let writer = client.rwlock("a").lease(Lease::renewed(S * 9)).write().wait().unwrap();
     let reader = writer.downgrade().wait().unwrap();
     clock.advance(S * 100);
@@ -142,7 +142,7 @@ fn readers_write_notes_in_any_order() {
     // Nor does a write of one who is not there any more count as done.
     let evicted = lock.read().wait().unwrap();
     newer.finish().wait().unwrap();
-    assert!(matches!(client.evict("a").wait().unwrap(), Eviction::Evicted { .. }));
+    assert!(matches!(client.admin().evict("a").wait().unwrap(), Eviction::Evicted { .. }));
     assert_eq!(evicted.put_note("evicted").wait().unwrap_err().kind(), ErrorKind::Lost);
     assert_eq!(client.note("a").wait().unwrap().expect("there is a note").bytes, b"newer");
 }

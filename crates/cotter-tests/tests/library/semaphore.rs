@@ -10,7 +10,7 @@ const S: Duration = Duration::from_secs(1);
 
 fn pair() -> (ManualClock, Client, Client) {
     let (clock, store) = (ManualClock::new(), memory::Store::new());
-    let connect = || Client::builder().backend(store.clone()).clock(clock.clone()).connect().wait().unwrap();
+    let connect = || Client::builder().clock(clock.clone()).connect_to(store.clone()).wait().unwrap();
     (clock.clone(), connect(), connect())
 }
 
@@ -218,11 +218,10 @@ fn a_waiter_that_wants_more_than_a_smaller_limit_is_refused_and_blocks_nobody() 
 async fn work_runs_with_permits() {
     let (_, one, other) = tokio::task::spawn_blocking(pair).await.unwrap();
     let (ours, theirs) = (one.semaphore("a", 2).take(2), other.semaphore("a", 2));
-    let busy = async |_: &cotter::Guard| {
-        theirs.try_with(Duration::ZERO, async |_| panic!("it is busy")).await.unwrap().is_none()
-    };
+    let busy =
+        async |_: &cotter::Guard| theirs.try_with(async |_| panic!("it is busy")).await.unwrap().is_none();
     assert!(ours.with(busy).await.unwrap());
-    assert_eq!(theirs.try_with(S, async |permit| permit.is_valid()).await.unwrap(), Some(true));
+    assert_eq!(theirs.try_with_for(S, async |permit| permit.is_valid()).await.unwrap(), Some(true));
 }
 
 #[test]

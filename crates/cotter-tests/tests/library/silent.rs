@@ -5,7 +5,7 @@ use cotter_testkit::faulty::{Call, Faults, Faulty, Plan};
 use std::time::Duration;
 
 async fn client(faults: &Faults) -> Client {
-    Client::builder().backend(Faulty::new(memory::Store::new(), faults)).connect().await.unwrap()
+    Client::builder().connect_to(Faulty::new(memory::Store::new(), faults)).await.unwrap()
 }
 
 /// The outcome of a call that must not last.
@@ -36,6 +36,6 @@ async fn an_error_names_the_lock_that_it_is_about() {
     faults.set(Plan { down: true, ..Plan::default() });
     says_which(&soon(writer.downgrade()).await);
     says_which(&soon(client.holder("a")).await);
-    says_which(&soon(client.evict("a")).await);
+    says_which(&soon(client.admin().evict("a")).await);
     says_which(&soon(client.semaphore("a", 1).set_limit(2)).await);
 }

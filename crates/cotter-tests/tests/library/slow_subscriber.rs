@@ -41,8 +41,8 @@ fn a_subscriber_that_blocks_loses_no_lock() {
 fn with_a_slow_subscriber() {
     tracing::subscriber::set_global_default(Slow).unwrap();
     let store = memory::Store::new();
-    let client = Client::builder().backend(store.clone()).connect().wait().unwrap();
-    let other = Client::builder().backend(store).connect().wait().unwrap();
+    let client = Client::builder().connect_to(store.clone()).wait().unwrap();
+    let other = Client::builder().connect_to(store).wait().unwrap();
     let kept = client.mutex("kept").lease(Lease::renewed(TTL)).lock().wait().unwrap();
     // Each loss is an event that blocks.
     for i in 0..3 {

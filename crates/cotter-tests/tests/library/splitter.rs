@@ -56,6 +56,6 @@ pub(crate) async fn whoever_has_read_an_old_note_writes_nothing(
 
 /// What doctor says about reads.
 async fn reads(client: &Client) -> Severity {
-    let findings = client.diagnose().await.unwrap();
+    let findings = client.admin().diagnose().await.unwrap();
     findings.iter().find(|finding| finding.subject == "reads").expect("it is looked at").severity
 }

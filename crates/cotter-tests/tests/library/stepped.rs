@@ -16,7 +16,7 @@ const STEP: i64 = 600;
 const ONE_WAIT: Duration = Duration::from_secs(15);
 
 async fn connect(url: &str) -> Client {
-    Client::builder().url(url).lease(Lease::renewed(TTL)).connect().await.unwrap()
+    Client::builder().lease(Lease::renewed(TTL)).connect(url).await.unwrap()
 }
 
 /// Set back and right again, under a holder that is renewed.
@@ -57,8 +57,7 @@ async fn the_dead_hold_for_one_lease(dead: Arc<dyn Backend>, url: &str, step: im
 
 /// Set back while the last of several turns is a ticket: the tokens of the turns before it stay used, and so does its own.
 async fn a_released_ticket_gives_back_no_used_token(url: &str, step: impl Fn(i64)) {
-    let connect =
-        async || Client::builder().url(url).lease(Lease::renewed(TTL * 20)).connect().await.unwrap();
+    let connect = async || Client::builder().lease(Lease::renewed(TTL * 20)).connect(url).await.unwrap();
     let (one, other) = (connect().await, connect().await);
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
     let (turn, second) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
@@ -96,7 +95,7 @@ async fn a_released_ticket_gives_back_no_used_token(url: &str, step: impl Fn(i64
     };
     step(-STEP);
     let ticket = guard.into_ticket(TTL * 20).await.unwrap();
-    let _ = other.release_ticket(&ticket).await.unwrap();
+    let _ = other.admin().release_ticket(&ticket).await.unwrap();
     let next = tokio::time::timeout(FAR, told.recv()).await.expect("violation[stuck-waiter]").unwrap();
     let why = format!("{:?} after {:?}", next.token(), ticket.token());
     demand(next.token() > ticket.token(), Kind::RepeatedToken, why);

@@ -13,7 +13,7 @@ const S: Duration = Duration::from_secs(1);
 /// Two processes that share a store.
 fn world() -> (ManualClock, Client, Client) {
     let (clock, store) = (ManualClock::new(), memory::Store::new());
-    let connect = || Client::builder().backend(store.clone()).clock(clock.clone()).connect().wait().unwrap();
+    let connect = || Client::builder().clock(clock.clone()).connect_to(store.clone()).wait().unwrap();
     (clock.clone(), connect(), connect())
 }
 
@@ -60,10 +60,13 @@ fn the_ticket_of_an_evicted_lock_says_so() {
         [(EvictOrder::new(), Released::Yes), (EvictOrder::new().at_once(), Released::AlreadyLost)]
     {
         let ticket = one.mutex("a").lock().wait().unwrap().into_ticket(S * 60).wait().unwrap();
-        drop(other.evict_with("a", order).wait().unwrap());
+        drop(other.admin().evict_with("a", order).wait().unwrap());
         assert_eq!(lost(&other.resume(&ticket).wait().unwrap_err()), Some(LossCause::Evicted));
-        assert_eq!(lost(&other.extend_ticket(&ticket, S).wait().unwrap_err()), Some(LossCause::Evicted));
-        assert_eq!(other.release_ticket(&ticket).wait().unwrap(), released);
+        assert_eq!(
+            lost(&other.admin().extend_ticket(&ticket, S).wait().unwrap_err()),
+            Some(LossCause::Evicted)
+        );
+        assert_eq!(other.admin().release_ticket(&ticket).wait().unwrap(), released);
     }
 }
 
@@ -112,7 +115,7 @@ fn a_released_ticket_gives_back_no_token_that_was_used() {
     first.finish().wait().unwrap();
     next().finish().wait().unwrap();
     let ticket = next().into_ticket(S * 60).wait().unwrap();
-    assert_eq!(other.release_ticket(&ticket).wait().unwrap(), Released::Yes);
+    assert_eq!(other.admin().release_ticket(&ticket).wait().unwrap(), Released::Yes);
     let token = next().token();
     assert!(token > ticket.token(), "violation[repeated-token]: {token:?} after {:?}", ticket.token());
 }
@@ -122,8 +125,8 @@ fn a_released_ticket_gives_back_no_token_that_was_used() {
 fn an_adoption_that_is_undone_gives_back_no_token() {
     let (clock, store) = (ManualClock::new(), memory::Store::new());
     let builder = || Client::builder().clock(clock.clone());
-    let one = builder().backend(store.clone()).connect().wait().unwrap();
-    let deaf = builder().backend(Unheard::new(store)).connect().wait().unwrap();
+    let one = builder().connect_to(store.clone()).wait().unwrap();
+    let deaf = builder().connect_to(Unheard::new(store)).wait().unwrap();
     let ticket = one.mutex("a").lock().wait().unwrap().into_ticket(S * 60).wait().unwrap();
     deaf.resume(&ticket).wait().unwrap_err();
     let next = one.mutex("a").try_lock_for(S * 20).wait().unwrap().expect("violation[left-behind]");
@@ -164,14 +167,14 @@ fn a_ticket_ends_with_its_time() {
     let (clock, one, other) = world();
     let ticket = one.mutex("a").lock().wait().unwrap().into_ticket(S * 60).wait().unwrap();
     clock.advance(S * 59);
-    other.extend_ticket(&ticket, S * 60).wait().unwrap();
+    other.admin().extend_ticket(&ticket, S * 60).wait().unwrap();
     clock.advance(S * 59);
     assert!(!is_free(&one, "a"));
     clock.advance(S);
     let next = one.mutex("a").try_lock().wait().unwrap().expect("violation[left-behind]: its time is over");
     assert_eq!(lost(&other.resume(&ticket).wait().unwrap_err()), Some(LossCause::Gone));
-    assert_eq!(lost(&other.extend_ticket(&ticket, S).wait().unwrap_err()), Some(LossCause::Gone));
-    assert_eq!(other.release_ticket(&ticket).wait().unwrap(), Released::AlreadyLost);
+    assert_eq!(lost(&other.admin().extend_ticket(&ticket, S).wait().unwrap_err()), Some(LossCause::Gone));
+    assert_eq!(other.admin().release_ticket(&ticket).wait().unwrap(), Released::AlreadyLost);
     assert!(next.is_valid() && !is_free(&other, "a"), "violation[overlap]: the ticket freed the next holder");
 }
 
@@ -179,9 +182,9 @@ fn a_ticket_ends_with_its_time() {
 fn a_ticket_can_be_released() {
     let (_, one, other) = world();
     let ticket = one.mutex("a").lock().wait().unwrap().into_ticket(S * 60).wait().unwrap();
-    assert_eq!(other.release_ticket(&ticket).wait().unwrap(), Released::Yes);
+    assert_eq!(other.admin().release_ticket(&ticket).wait().unwrap(), Released::Yes);
     assert!(is_free(&one, "a"), "violation[left-behind]");
-    assert_eq!(other.release_ticket(&ticket).wait().unwrap(), Released::AlreadyLost);
+    assert_eq!(other.admin().release_ticket(&ticket).wait().unwrap(), Released::AlreadyLost);
 }
 
 /// They wait for the store, like every other process, and for its next holder.
@@ -238,7 +241,7 @@ fn what_cannot_become_a_ticket_says_so() {
 fn the_default_lease_goes_for_a_resumed_lock() {
     let (clock, one, _) = world();
     let store = memory::Store::new();
-    let fixed = Client::builder().backend(store).clock(clock.clone()).lease(Lease::fixed(S * 5)).connect();
+    let fixed = Client::builder().clock(clock.clone()).lease(Lease::fixed(S * 5)).connect_to(store);
     let fixed = fixed.wait().unwrap();
     let ticket = fixed.mutex("a").lock().wait().unwrap().into_ticket(S * 3).wait().unwrap();
     let resumed = fixed.resume(&ticket).wait().unwrap();

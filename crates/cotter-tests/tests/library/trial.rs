@@ -10,7 +10,7 @@ pub(crate) async fn tried(client: &Client) -> Finding {
 
 /// What doctor says about this.
 pub(crate) async fn about(client: &Client, subject: &str) -> Finding {
-    let findings = client.diagnose().await.unwrap();
+    let findings = client.admin().diagnose().await.unwrap();
     let worst = findings.iter().filter(|f| f.subject == subject).max_by_key(|f| f.severity);
     worst.unwrap_or_else(|| panic!("nothing about {subject} in {findings:?}")).clone()
 }
@@ -33,7 +33,7 @@ pub(crate) async fn fails(client: &Client, why: &str) {
 #[tokio::test]
 async fn a_lock_is_taken_and_given_back() {
     let store = memory::Store::new();
-    let [client, other] = [(); 2].map(|()| Client::builder().backend(store.clone()).connect());
+    let [client, other] = [(); 2].map(|()| Client::builder().connect_to(store.clone()));
     let (client, other) = (client.await.unwrap(), other.await.unwrap());
     works(&client).await;
     let guard = other.mutex("cotter:doctor").lock().await.unwrap();
@@ -44,7 +44,7 @@ async fn a_lock_is_taken_and_given_back() {
 
 #[tokio::test]
 async fn a_store_that_only_pretends_to_lock_is_found_out() {
-    let client = Client::builder().backend(Pretended::new(memory::Store::new())).connect().await.unwrap();
+    let client = Client::builder().connect_to(Pretended::new(memory::Store::new())).await.unwrap();
     let found = tried(&client).await;
     assert_eq!((found.severity, found.level), (Severity::Problem, Some(Level::BestEffort)), "{found}");
 }
@@ -59,7 +59,7 @@ async fn no_file_is_left() {
         let found = tried(&client).await;
         assert_eq!(found.severity, Severity::Ok, "{found}");
     }
-    let mut left = client.list(Filter::held().with_free());
+    let mut left = client.admin().list(Filter::held().with_free());
     assert_eq!(left.next().await.unwrap(), None, "violation[left-behind]");
     let files = std::fs::read_dir(folder.path().join("locks")).unwrap();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());

@@ -201,7 +201,7 @@ async fn the_rows_of_mysql_are_true() {
 async fn the_row_of_sqlite_is_true() {
     let dir = tempfile::tempdir().unwrap();
     let url = format!("sqlite://{}", dir.path().join("locks.db").display());
-    Client::builder().url(&url).migrate().await.unwrap();
+    Client::builder().migrate(&url).await.unwrap();
     assert_true("`sqlite:`", &url).await;
 }
 
@@ -211,7 +211,7 @@ async fn the_row_of_sqlite_is_true() {
 async fn the_row_of_a_quorum_is_true() {
     let servers = [Redis::start(), Redis::start(), Redis::start()];
     let url = redlock_url(servers.iter().map(Redis::port), "");
-    Client::connect(&url).await.unwrap().initialize().await.unwrap();
+    Client::connect(&url).await.unwrap().admin().initialize().await.unwrap();
     assert_true("`redlock:`", &url).await;
     let plain = Client::connect(redlock_url(servers.iter().map(Redis::port), "mode=plain")).await.unwrap();
     assert_eq!(plain.info().variant, "redis in mode=plain");

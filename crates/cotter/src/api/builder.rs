@@ -13,17 +13,15 @@ use std::time::Duration;
 /// # use std::time::Duration;
 /// # fn main() -> cotter::Result<()> {
 /// let client = Client::builder()
-///     .url("memory:")
 ///     .lease(Lease::renewed(Duration::from_secs(10)))
 ///     .label("deploy")
-///     .connect()
+///     .connect("memory:")
 ///     .wait()?;
 /// # let _ = client; Ok(()) }
 /// ```
 #[derive(Debug)]
 #[must_use = "a builder does nothing until it connects"]
 pub struct Builder {
-    store: Result<Arc<dyn Connect>>,
     lease: Lease,
     label: Option<String>,
     local_turns: bool,
@@ -31,6 +29,7 @@ pub struct Builder {
     clock: Option<Arc<dyn Clock>>,
     in_this_runtime: bool,
     give_up: Duration,
+    retry: Duration,
 }
 
 /// The pauses between two attempts to connect.
@@ -39,7 +38,6 @@ const PAUSES: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_
 impl Default for Builder {
     fn default() -> Self {
         Self {
-            store: Err(Error::new(ErrorKind::Config, "no store was set; call url() or backend() first")),
             lease: Lease::default(),
             label: None,
             local_turns: true,
@@ -47,6 +45,7 @@ impl Default for Builder {
             clock: None,
             in_this_runtime: false,
             give_up: Duration::from_secs(30),
+            retry: Duration::ZERO,
         }
     }
 }
@@ -54,27 +53,6 @@ impl Default for Builder {
 impl Builder {
     /// The maximum length of a [label](Self::label), in bytes.
     pub const MAX_LABEL: usize = 256;
-
-    /// Uses the store at this URL; see [`Client::connect`].
-    pub fn url(mut self, url: impl AsRef<str>) -> Self {
-        self.store = url::parse(url.as_ref());
-        self
-    }
-
-    /// Checks that a store was named and that its URL is valid, without any I/O.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Config`], as [`connect`](Self::connect) would report it.
-    pub fn check(&self) -> Result<()> {
-        self.store.as_ref().map(drop).map_err(Clone::clone)
-    }
-
-    /// Uses a store that was constructed in code: a clone of a [`memory::Store`](crate::memory::Store) that several
-    /// clients share, or your own [backend](crate::backend).
-    pub fn backend(mut self, store: impl Connect) -> Self {
-        self.store = Ok(Arc::new(store));
-        self
-    }
 
     /// Sets the lease of locks that do not set their own. Default: renewed, 30 s.
     pub fn lease(mut self, lease: Lease) -> Self {
@@ -118,7 +96,7 @@ impl Builder {
     /// # use std::time::Duration;
     /// # async fn test() -> cotter::Result<()> {
     /// // In a #[tokio::test(start_paused = true)]:
-    /// let client = Client::builder().url("memory:").in_this_runtime().connect().await?;
+    /// let client = Client::builder().in_this_runtime().connect("memory:").await?;
     /// let lease = Lease::fixed(Duration::from_secs(3600));
     /// let guard = client.mutex("nightly").lease(lease).lock().await?;
     /// tokio::time::sleep(Duration::from_secs(3600)).await; // takes no time
@@ -141,64 +119,95 @@ impl Builder {
         self
     }
 
-    /// Returns the statements that create the tables that the store needs, for a review, or for another account to run;
-    /// `None` for stores that need none. Nothing is sent.
+    /// Sets for how long connecting is tried again to a store that is away, because it is restarted or fails over: while an
+    /// error says that trying again can help. An attempt that has begun by then is awaited. Default: it is tried once.
+    ///
+    /// ```
+    /// # use cotter::Client;
+    /// # use std::time::Duration;
+    /// # fn main() -> cotter::Result<()> {
+    /// let client = Client::builder().retry_connect(Duration::from_secs(30)).connect("memory:").wait()?;
+    /// # let _ = client; Ok(()) }
+    /// ```
+    pub fn retry_connect(mut self, wait: Duration) -> Self {
+        self.retry = wait;
+        self
+    }
+
+    /// Returns the statements that create the tables that the store at this URL needs, for a review, or for another account
+    /// to run; `None` for stores that need none. Nothing is sent, so that this also checks a URL.
     ///
     /// # Errors
     /// [`ErrorKind::Config`](crate::ErrorKind::Config) if the URL is wrong.
-    pub fn schema(&self) -> Result<Option<String>> {
-        self.store.as_ref().map(|store| store.schema()).map_err(Clone::clone)
+    pub fn schema(&self, url: impl AsRef<str>) -> Result<Option<String>> {
+        url::parse(url.as_ref()).map(|store| store.schema())
     }
 
-    /// Creates any tables that the store needs and that are missing; no other call creates any. Does nothing for stores
-    /// that need none. On the command line, this is `cotter migrate`.
+    /// Creates any tables that the store at this URL needs and that are missing; no other call creates any. Does nothing for
+    /// stores that need none. On the command line, this is `cotter migrate`.
     ///
     /// Cancel safety: a dropped call may or may not have created them; repeat it.
     ///
     /// # Errors
     /// [`ErrorKind::Config`](crate::ErrorKind::Config) if the URL is wrong,
     /// [`ErrorKind::Denied`](crate::ErrorKind::Denied) without the privilege, and any other error of the store.
-    pub fn migrate(self) -> Op<()> {
-        Op::detached(async move {
-            let engine = self.engine()?;
-            let store = self.store?;
-            let migrating = engine.spawn(async move { store.migrate().await });
-            migrating.await.unwrap_or_else(|e| Err(crashed(&e)))
-        })
+    pub fn migrate(self, url: impl AsRef<str>) -> Op<()> {
+        self.prepare(url::parse(url.as_ref()))
     }
 
-    /// Connects to the store.
+    /// Like [`migrate`](Self::migrate), for a store that was constructed in code.
+    ///
+    /// # Errors
+    /// As [`migrate`](Self::migrate).
+    pub fn migrate_store(self, store: impl Connect) -> Op<()> {
+        self.prepare(Ok(Arc::new(store)))
+    }
+
+    /// Connects to the store at this URL; see [`Client::connect`].
     ///
     /// Cancel safety: a dropped call leaves nothing behind.
     ///
     /// # Errors
     /// As [`Client::connect`]; [`ErrorKind::InvalidInput`] for an option value that cannot work.
-    pub fn connect(self) -> Op<Client> {
-        self.connect_within(Duration::ZERO)
+    pub fn connect(self, url: impl AsRef<str>) -> Op<Client> {
+        self.open(url::parse(url.as_ref()))
     }
 
-    /// Connects to a store that may be away, because it is restarted or fails over: while an error says that trying again can
-    /// help, tries again, for `wait` at most. An attempt that has begun by then is awaited.
+    /// Connects to a store that was constructed in code: a clone of a [`memory::Store`](crate::memory::Store) that several
+    /// clients share, a store with the settings of its `with_…` methods, or your own [backend](crate::backend).
     ///
     /// ```
-    /// # use cotter::Client;
-    /// # use std::time::Duration;
+    /// # use cotter::{Client, memory};
     /// # fn main() -> cotter::Result<()> {
-    /// let client = Client::builder().url("memory:").connect_within(Duration::from_secs(30)).wait()?;
-    /// # let _ = client; Ok(()) }
+    /// let store = memory::Store::new();
+    /// let (one, other) = (Client::builder().connect_to(store.clone()).wait()?, Client::builder().connect_to(store).wait()?);
+    /// let guard = one.mutex("backup").lock().wait()?;
+    /// assert!(other.mutex("backup").try_lock().wait()?.is_none());
+    /// # drop(guard); Ok(()) }
     /// ```
     ///
     /// Cancel safety: a dropped call leaves nothing behind.
     ///
     /// # Errors
-    /// As [`connect`](Self::connect); the one of the last attempt.
-    pub fn connect_within(self, wait: Duration) -> Op<Client> {
+    /// As [`connect`](Self::connect).
+    pub fn connect_to(self, store: impl Connect) -> Op<Client> {
+        self.open(Ok(Arc::new(store)))
+    }
+
+    fn prepare(self, store: Result<Arc<dyn Connect>>) -> Op<()> {
         Op::detached(async move {
-            let engine = self.engine()?;
-            let store = self.store?;
+            let (engine, store) = (self.engine()?, store?);
+            let migrating = engine.spawn(async move { store.migrate().await });
+            migrating.await.unwrap_or_else(|e| Err(crashed(&e)))
+        })
+    }
+
+    fn open(self, store: Result<Arc<dyn Connect>>) -> Op<Client> {
+        Op::detached(async move {
+            let (engine, store) = (self.engine()?, store?);
             let tasks = engine.tasks();
             let host = Host::engine(engine.clock().clone(), tasks.clone());
-            let backend = reach(&engine, &store, &host, wait).await?;
+            let backend = reach(&engine, &store, &host, self.retry).await?;
             self.lease.check(&backend.info().capabilities, self.drift)?;
             let settings = Settings {
                 lease: self.lease,

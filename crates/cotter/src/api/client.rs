@@ -1,12 +1,10 @@
 //! Clients.
 
-use crate::api::listing::Records;
-use crate::api::trial::trial;
-use crate::backend::{EvictOrder, Info};
-use crate::engine::{Core, crashed, extend_ticket, release_ticket, resume};
+use crate::backend::Info;
+use crate::engine::{Core, crashed, resume};
 use crate::{
-    Builder, Clock, Election, Error, Eviction, Filter, Finding, Guard, Latch, Mutex, Name, Op, PruneOrder,
-    Pruning, Record, Released, RwLock, Semaphore, Ticket,
+    Admin, Builder, Clock, Election, Error, Filter, Guard, Latch, Mutex, Name, Op, Record, RwLock, Semaphore,
+    Ticket,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -70,7 +68,7 @@ impl Client {
     ///
     /// [stores.md]: https://github.com/cotter-rs/cotter/blob/main/docs/stores.md
     pub fn connect(url: impl AsRef<str>) -> Op<Self> {
-        Self::builder().url(url).connect()
+        Self::builder().connect(url)
     }
 
     /// Returns a builder with the options to set before connecting.
@@ -104,14 +102,14 @@ impl Client {
         Election::new(self.0.clone(), name.as_ref())
     }
 
+    /// Returns the calls of an operator: listing and evicting locks, examining the store.
+    pub fn admin(&self) -> Admin {
+        Admin::new(self.0.clone())
+    }
+
     /// Returns a description of the store, with its level and its capabilities.
     pub fn info(&self) -> &Info {
         self.0.backend.info()
-    }
-
-    /// Lists the locks that match a filter, reading page by page.
-    pub fn list(&self, filter: Filter) -> Records {
-        Records::new(self.0.clone(), filter)
     }
 
     /// Returns the record of a name that is currently held; `None` if the name is free.
@@ -145,64 +143,6 @@ impl Client {
         self.0.lines.trouble(&Name::new(name).ok()?)
     }
 
-    /// Takes the lock away from its holder, which finds out at its next renewal; the lock is free when the lease ends.
-    ///
-    /// The holder sees [`LossCause::Evicted`](crate::LossCause::Evicted) and can write no more notes.
-    ///
-    /// Cancel safety: if the call is dropped, the holder may or may not have been evicted.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store did not answer; the holder may have been
-    /// evicted. [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the store cannot do it.
-    pub fn evict(&self, name: impl AsRef<str>) -> Op<Eviction> {
-        self.evict_with(name, EvictOrder::default())
-    }
-
-    /// Like [`evict`](Self::evict), but optionally only for the holder that [owns](crate::backend::Holder::owns) a certain token,
-    /// or at once. The latter
-    /// voids the exclusion: the holder may continue to work for up to its ttl.
-    ///
-    /// ```
-    /// # use cotter::{Client, EvictOrder, Eviction};
-    /// # fn main() -> cotter::Result<()> {
-    /// # let client = Client::connect("memory:").wait()?;
-    /// # let guard = client.mutex("backup").lock().wait()?;
-    /// if let Some(record) = client.holder("backup").wait()? {
-    ///     // Not a later holder, should another process have the lock by now.
-    ///     let order = EvictOrder::new().only(record.holders[0].token);
-    ///     match client.evict_with("backup", order).wait()? {
-    ///         Eviction::Evicted { token } => println!("evicted {token}"),
-    ///         Eviction::HolderMustExit { pid } => println!("stop process {pid}"),
-    ///         _ => println!("it is free already"),
-    ///     }
-    /// }
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// Cancel safety: as for [`evict`](Self::evict).
-    ///
-    /// # Errors
-    /// As [`evict`](Self::evict).
-    pub fn evict_with(&self, name: impl AsRef<str>, order: EvictOrder) -> Op<Eviction> {
-        let (core, name) = (self.0.clone(), Name::new(name));
-        Op::new(&self.0.engine, async move {
-            core.usable()?;
-            let (asked, name) = (core.clone(), name?);
-            let evicted = name.clone();
-            let evict = async move { asked.admin()?.evict(&evicted, order).await };
-            core.on_engine(evict).await.map_err(|e| e.with_name(&name))
-        })
-    }
-
-    /// Deletes what is left of names that are no longer in use, on stores that would otherwise keep it: the files of
-    /// `file:`. A name that is held or waited for is left alone, and a lock that is taken meanwhile is not lost. An
-    /// attempt to take a name without waiting may find it busy at the moment at which the name is deleted.
-    ///
-    /// Nothing happens until the [results](Pruning) are requested.
-    pub fn prune(&self, order: PruneOrder) -> Pruning {
-        Pruning::new(self.0.clone(), order)
-    }
-
     /// Resumes the lock of a [`Ticket`], once: a second attempt with the same ticket fails. From then on, the lease is
     /// the client's default lease, and is renewed if that one is.
     ///
@@ -215,28 +155,6 @@ impl Client {
     /// ([`Builder::give_up`]). If the outcome is [unknown](crate::Error::outcome_unknown), the lock is released.
     pub fn resume(&self, ticket: &Ticket) -> Op<Guard> {
         Op::new(&self.0.engine, resume(self.0.clone(), ticket.clone()))
-    }
-
-    /// Extends the lease of a ticket to at least `ttl` from now. Never shortens it.
-    ///
-    /// Cancel safety: if the call is dropped, the store may or may not have extended the lease.
-    ///
-    /// # Errors
-    /// As [`resume`](Self::resume), and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a ttl outside the
-    /// store's limits.
-    pub fn extend_ticket(&self, ticket: &Ticket, ttl: Duration) -> Op<()> {
-        Op::new(&self.0.engine, extend_ticket(self.0.clone(), ticket.clone(), ttl))
-    }
-
-    /// Frees the lock of a ticket. Never returns [`StillHeld`](Released::StillHeld).
-    ///
-    /// Cancel safety: if the call is dropped, the store may or may not have freed the lock.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the store has no tickets,
-    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store did not answer. The call can be repeated.
-    pub fn release_ticket(&self, ticket: &Ticket) -> Op<Released> {
-        Op::new(&self.0.engine, release_ticket(self.0.clone(), ticket.clone()))
     }
 
     /// Returns the time of day by the store's clock, where it has one.
@@ -258,43 +176,6 @@ impl Client {
     /// system's. Code that sleeps on it can be tested with a [`ManualClock`](crate::ManualClock).
     pub fn clock(&self) -> Arc<dyn Clock> {
         self.0.clock().clone()
-    }
-
-    /// Examines the store: what it promises, and what in its setup weakens that. Takes a lock of a reserved name
-    /// (`cotter:doctor`) and gives it back: settings and rights do not tell whether locks work.
-    ///
-    /// Cancel safety: if the call is dropped, what it has written in the store disappears in the background.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store did not answer,
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where it cannot be examined.
-    pub fn diagnose(&self) -> Op<Vec<Finding>> {
-        let core = self.0.clone();
-        Op::new(&self.0.engine, async move {
-            core.usable()?;
-            let asked = core.clone();
-            let mut findings = core.on_engine(async move { asked.admin()?.diagnose().await }).await?;
-            findings.extend(trial(&core).await);
-            Ok(findings)
-        })
-    }
-
-    /// Prepares a new store for use where only an operator knows that no lock is held: the members of a new
-    /// [quorum](crate::quorum) vote at once, instead of only after the longest lease that they might have granted
-    /// before. On a store that is in use, this may admit a second holder.
-    ///
-    /// Cancel safety: if the call is dropped, it may or may not be carried out.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if a member did not answer,
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where there is nothing to do.
-    pub fn initialize(&self) -> Op<()> {
-        let core = self.0.clone();
-        Op::new(&self.0.engine, async move {
-            core.usable()?;
-            let asked = core.clone();
-            core.on_engine(async move { asked.admin()?.initialize().await }).await
-        })
     }
 
     /// Closes the client: accepts no more work, waits for up to `grace` until the guards of all clones are released and

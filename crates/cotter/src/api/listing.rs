@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 /// # fn main() -> cotter::Result<()> {
 /// # let client = Client::connect("memory:").wait()?;
 /// # let _guard = client.mutex("jobs:nightly").lock().wait()?;
-/// let mut records = client.list(Filter::prefix("jobs:"));
+/// let mut records = client.admin().list(Filter::prefix("jobs:"));
 /// while let Some(record) = records.blocking_next()? {
 ///     for holder in record.holders {
 ///         println!("{} is held by {} with token {}", record.name, holder.label, holder.token);

@@ -9,9 +9,10 @@
 //! | `lease`, `signal`, `fence` | how long a lock lasts, its loss, and who rejects a stale holder |
 //! | `owner`, `ticket`, `multi/` | re-entry, hand-over, several locks together |
 //! | `latch/`, `election/`, `notes` | made of locks and notes |
-//! | `listing`, `pages`, `pruning`, `trial` | for operators |
+//! | `admin`, `listing`, `pages`, `pruning`, `trial` | for operators |
 //! | `shapes` | which types are `Send`, in tests |
 
+pub(crate) mod admin;
 pub(crate) mod builder;
 pub(crate) mod client;
 pub(crate) mod election;

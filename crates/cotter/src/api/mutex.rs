@@ -134,6 +134,16 @@ impl Mutex {
         self.lock().await?.run(work).await
     }
 
+    /// Like [`with`](Self::with), but does not wait. Returns `None` if the lock is busy: `work` was not run.
+    ///
+    /// Cancel safety: as for [`with`](Self::with).
+    ///
+    /// # Errors
+    /// As [`try_lock`](Self::try_lock) and [`with`](Self::with).
+    pub async fn try_with<T>(&self, work: impl AsyncFnOnce(&Guard) -> T) -> Result<Option<T>> {
+        self.try_with_for(Duration::ZERO, work).await
+    }
+
     /// Like [`with`](Self::with), but waits for at most `wait`; zero tries once. Returns `None` if the lock was busy
     /// all that time: `work` was not run.
     ///
@@ -141,7 +151,7 @@ impl Mutex {
     /// # use std::time::Duration;
     /// # async fn doc(client: cotter::Client) -> cotter::Result<()> {
     /// let order = client.mutex("order:7");
-    /// match order.try_with(Duration::from_secs(2), async |_| "paid").await? {
+    /// match order.try_with_for(Duration::from_secs(2), async |_| "paid").await? {
     ///     Some(answer) => println!("{answer}"),
     ///     None => println!("409 Conflict"),
     /// }
@@ -152,7 +162,7 @@ impl Mutex {
     ///
     /// # Errors
     /// As [`try_lock_for`](Self::try_lock_for) and [`with`](Self::with).
-    pub async fn try_with<T>(
+    pub async fn try_with_for<T>(
         &self,
         wait: Duration,
         work: impl AsyncFnOnce(&Guard) -> T,

@@ -7,7 +7,7 @@ use crate::engine::Core;
 use crate::{Op, Result};
 use std::sync::Arc;
 
-/// The results of [`Client::prune`](crate::Client::prune): each name that has been unused for long enough, in no
+/// The results of [`Admin::prune`](crate::Admin::prune): each name that has been unused for long enough, in no
 /// particular order, and its outcome. Names are deleted as the results are requested.
 ///
 /// ```
@@ -15,10 +15,10 @@ use std::sync::Arc;
 /// # use std::time::Duration;
 /// # fn main() -> cotter::Result<()> {
 /// # let private = tempfile::tempdir().unwrap();
-/// # let client = Client::builder().backend(file::Store::at(private.path().join("locks"))).connect().wait()?;
+/// # let client = Client::builder().connect_to(file::Store::at(private.path().join("locks"))).wait()?;
 /// # client.mutex("deploy-1a2b3c").lock().wait()?.finish().wait()?;
 /// let order = PruneOrder::unused_for(Duration::from_secs(30 * 24 * 3600)).prefix("deploy-");
-/// let mut pruning = client.prune(order);
+/// let mut pruning = client.admin().prune(order);
 /// while let Some(pruned) = pruning.blocking_next()? {
 ///     if pruned.outcome != PruneOutcome::Deleted {
 ///         println!("{}: {}", pruned.name, pruned.outcome);

@@ -12,8 +12,8 @@ use std::time::Duration;
 /// [`Guard::into_ticket`](crate::Guard::into_ticket) creates one, and [`Client::resume`](crate::Client::resume) turns
 /// it into a guard again, once, in any process that uses the same store: a worker that takes over from the process that
 /// accepted a job, a web hook that continues where a request has ended. Until then the lease is not renewed, so the
-/// lock is lost when the `ttl` of the ticket has passed. [`Client::extend_ticket`](crate::Client::extend_ticket) gives
-/// it more time, and [`Client::release_ticket`](crate::Client::release_ticket) frees the lock.
+/// lock is lost when the `ttl` of the ticket has passed. [`Admin::extend_ticket`](crate::Admin::extend_ticket) gives
+/// it more time, and [`Admin::release_ticket`](crate::Admin::release_ticket) frees the lock.
 ///
 /// Anyone who has the text can use it, so treat it like a password: `Debug` shows only the name and the token. The text
 /// contains no blanks, quotes or other characters that a shell would change.

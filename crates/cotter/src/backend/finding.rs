@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 /// begin with it.
 pub(crate) const RESERVED: &str = "cotter:doctor";
 
-/// One finding of [`Client::diagnose`](crate::Client::diagnose). What it does to the guarantees decides both its severity and the
+/// One finding of [`Admin::diagnose`](crate::Admin::diagnose). What it does to the guarantees decides both its severity and the
 /// level that is left: there is a constructor for each case, and no finding without one.
 ///
 /// | constructor | severity | two holders are possible |

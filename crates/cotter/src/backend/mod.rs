@@ -112,7 +112,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// Creates backends; the argument of [`Builder::backend`](crate::Builder::backend).
+/// Creates backends; the argument of [`Builder::connect_to`](crate::Builder::connect_to).
 #[async_trait]
 pub trait Connect: Debug + Send + Sync + 'static {
     /// Connects, in the runtime that will drive the connection: once for the client's engine and, if
@@ -133,6 +133,38 @@ pub trait Connect: Debug + Send + Sync + 'static {
     /// The store did not answer or refused, with a hint on how to resolve it.
     async fn migrate(&self) -> Result<()> {
         Ok(())
+    }
+}
+
+/// For a store that is chosen at run time.
+#[async_trait]
+impl<C: Connect + ?Sized> Connect for Arc<C> {
+    async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
+        (**self).connect(host).await
+    }
+
+    fn schema(&self) -> Option<String> {
+        (**self).schema()
+    }
+
+    async fn migrate(&self) -> Result<()> {
+        (**self).migrate().await
+    }
+}
+
+/// For a store that is chosen at run time.
+#[async_trait]
+impl<C: Connect + ?Sized> Connect for Box<C> {
+    async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
+        (**self).connect(host).await
+    }
+
+    fn schema(&self) -> Option<String> {
+        (**self).schema()
+    }
+
+    async fn migrate(&self) -> Result<()> {
+        (**self).migrate().await
     }
 }
 

@@ -5,7 +5,7 @@ use crate::Name;
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-/// The names to prune: [`Client::prune`](crate::Client::prune).
+/// The names to prune: [`Admin::prune`](crate::Admin::prune).
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PruneOrder {

@@ -17,7 +17,7 @@ use std::time::{Duration, SystemTime};
 /// # use std::time::Duration;
 /// # fn main() -> cotter::Result<()> {
 /// let clock = ManualClock::new();
-/// let client = Client::builder().url("memory:").clock(clock.clone()).connect().wait()?;
+/// let client = Client::builder().clock(clock.clone()).connect("memory:").wait()?;
 /// let lease = Lease::fixed(Duration::from_secs(10));
 /// let guard = client.mutex("orders").lease(lease).lock().wait()?;
 /// clock.advance(Duration::from_secs(9));

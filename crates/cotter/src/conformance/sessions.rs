@@ -12,8 +12,8 @@ use std::time::Duration;
 
 async fn client(f: &Fixture, ttl: Duration) -> Client {
     let shared = f.store();
-    let builder = Client::builder().backend(shared).lease(Lease::renewed(ttl));
-    builder.connect().await.expect("the store can be reached")
+    let builder = Client::builder().lease(Lease::renewed(ttl));
+    builder.connect_to(shared).await.expect("the store can be reached")
 }
 
 async fn told(guard: &Guard, within: Duration) -> Lost {
@@ -152,8 +152,8 @@ pub(super) async fn what_it_cannot_do_is_refused(f: &Fixture) {
         let ticket = format!("ct1.{}.1.1.x.refused", f.claim("refused").id);
         let ticket = ticket.parse().expect("a ticket of another store");
         refused(client.resume(&ticket).await);
-        refused(client.extend_ticket(&ticket, SOON).await);
-        refused(client.release_ticket(&ticket).await);
+        refused(client.admin().extend_ticket(&ticket, SOON).await);
+        refused(client.admin().release_ticket(&ticket).await);
     }
     let writer = client.rwlock(&name).write().await.expect("it is free");
     if lacks(Feature::Downgrade) {

@@ -86,7 +86,7 @@ mod tests {
 
     fn client() -> (Client, Weak<()>) {
         let token = Arc::new(());
-        let client = Client::builder().backend(Keeping(Arc::downgrade(&token))).connect().wait().unwrap();
+        let client = Client::builder().connect_to(Keeping(Arc::downgrade(&token))).wait().unwrap();
         (client, Arc::downgrade(&token))
     }
 

@@ -209,7 +209,7 @@ mod tests {
     fn a_clock_does_not_wait_for_an_engine_that_has_ended() {
         let clock = ManualClock::new();
         for _ in 0..500 {
-            let client = Client::builder().url("memory:").clock(clock.clone()).connect().wait().unwrap();
+            let client = Client::builder().clock(clock.clone()).connect("memory:").wait().unwrap();
             let going = std::thread::spawn(move || drop(client));
             clock.advance(Duration::from_secs(1));
             going.join().unwrap();
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn a_fork_of_the_holder_is_told_so_and_touches_nothing() {
         let (store, parent) = (memory::Store::new(), Engine::process().unwrap());
-        let client = Client::builder().backend(store.clone()).connect().wait().unwrap();
+        let client = Client::builder().connect_to(store.clone()).wait().unwrap();
         let guard = client.mutex("a").lock().wait().unwrap();
         let settings = client.core().settings.clone();
         let backend = client.core().backend.clone();
@@ -233,8 +233,8 @@ mod tests {
         assert_eq!(child.mutex("b").lock().wait().unwrap_err().kind(), ErrorKind::Misuse);
         // In a real child, these would wait for its parent's engine for ever.
         assert_eq!(child.time().wait().unwrap_err().kind(), ErrorKind::Misuse);
-        assert_eq!(child.diagnose().wait().unwrap_err().kind(), ErrorKind::Misuse);
-        assert_eq!(child.initialize().wait().unwrap_err().kind(), ErrorKind::Misuse);
+        assert_eq!(child.admin().diagnose().wait().unwrap_err().kind(), ErrorKind::Misuse);
+        assert_eq!(child.admin().initialize().wait().unwrap_err().kind(), ErrorKind::Misuse);
         assert_eq!(child.close(Duration::ZERO).wait().unwrap_err().kind(), ErrorKind::Misuse);
         assert!(guard.is_valid());
 

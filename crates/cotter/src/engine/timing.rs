@@ -80,7 +80,7 @@ pub(crate) const fn swap_backoff() -> Backoff {
 /// A waiter for a latch loads its note at least this often, in case it was deleted in the store.
 pub(crate) const LATCH_POLL: Duration = Duration::from_secs(5);
 
-/// An observer of an election looks at least this often: a leadership can end without a change of its note.
+/// A watch of an election looks at least this often: a leadership can end without a change of its note.
 pub(crate) const LEADER_POLL: Duration = Duration::from_secs(5);
 /// The same while the leader lives as long as its process or session, whose end has no date.
 pub(crate) const LEADER_POLL_WITHOUT_LEASE: Duration = SECOND;

@@ -138,7 +138,7 @@ fn parse_tables(path: &Path, root: &DeTable<'_>, mistakes: &mut Mistakes) -> Opt
     check_names(group.as_deref(), top.at_key("group"), &jobs, mistakes);
     let place = place(&top, mistakes);
     if let Some(StoreRef::Url(url)) = &place
-        && let Err(error) = Client::builder().url(url).check()
+        && let Err(error) = Client::builder().schema(url)
     {
         mistakes.add(top.at_key("url"), format!("`url`: {error}"));
     }

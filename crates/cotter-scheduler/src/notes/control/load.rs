@@ -99,16 +99,16 @@ mod tests {
     /// As many changes as before the loss, and one more, look as if there had been one.
     #[tokio::test]
     async fn the_changes_after_a_loss_of_data_do_not_continue_those_before() {
-        let store = || cotter::Client::builder().url("memory:").in_this_runtime();
+        let store = || cotter::Client::builder().in_this_runtime().connect("memory:");
         let pause = |mut control: JobControl| {
             control.pause = Some(Pause { by: "alice".into(), reason: String::new() });
             Ok((Some(control), ()))
         };
         assert_ne!(shard::of("a"), shard::of("b"));
-        let before = store().connect().await.unwrap();
+        let before = store().await.unwrap();
         edit_job(&before, "g", "a", pause).await.unwrap();
         let known = load(&before, "g").await.unwrap().parse(&Control::default()).unwrap();
-        let after = store().connect().await.unwrap();
+        let after = store().await.unwrap();
         for job in ["b", "a"] {
             edit_job(&after, "g", job, pause).await.unwrap();
         }

@@ -208,7 +208,7 @@ async fn a_run_whose_lock_is_lost_is_dropped_writes_nothing_and_counts_as_crashe
     let replica = world.start(|s| s.job(job)).await;
     sleep(S).await;
     let order = cotter::EvictOrder::new().at_once();
-    drop(world.client().await.evict_with("g/a", order).await.unwrap());
+    drop(world.client().await.admin().evict_with("g/a", order).await.unwrap());
     sleep(S * 30).await;
     assert_eq!(dropped.load(Ordering::Relaxed), 1);
     assert_eq!(world.log.events(|e| matches!(e, EventKind::Ended { outcome: Ending::Lost, .. })), 1);
@@ -226,7 +226,7 @@ async fn a_run_whose_lock_was_gone_before_it_ended_is_not_called_ok() {
     let replica = world.start(|s| s.job(job)).await;
     sleep(S).await;
     let order = cotter::EvictOrder::new().at_once();
-    drop(world.client().await.evict_with("g/a", order).await.unwrap());
+    drop(world.client().await.admin().evict_with("g/a", order).await.unwrap());
     sleep(S * 20).await;
     let ended = |wanted: Ending| {
         world.log.events(|e| matches!(e, EventKind::Ended { outcome, .. } if *outcome == wanted))
@@ -284,7 +284,7 @@ async fn after_a_loss_the_job_goes_on_soon() {
     let replica = world.start(|s| s.job(job)).await;
     sleep(S).await;
     let order = cotter::EvictOrder::new().at_once();
-    drop(world.client().await.evict_with("g/a", order).await.unwrap());
+    drop(world.client().await.admin().evict_with("g/a", order).await.unwrap());
     sleep(S * 10).await;
     replica.stop().await;
     assert_times(&world.log.millis(begin), &[0, 5000, 10_000]);

@@ -121,7 +121,7 @@ async fn a_run_that_loses_a_shared_lock_or_its_place_is_stopped() {
     sleep(S * 5).await;
     assert_eq!(world.log.count(), 2);
     for name in ["shared", "few"] {
-        let _ = replica.client.evict(name).await.unwrap();
+        let _ = replica.client.admin().evict(name).await.unwrap();
         // It notices when it extends its lease.
         sleep(S * 12).await;
     }

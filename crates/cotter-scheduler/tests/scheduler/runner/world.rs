@@ -135,7 +135,7 @@ impl World {
         // A store in memory has the time of whoever connects first.
         drop(self.store.connect(&Host::without_engine(Arc::new(OffBeat::new()))).await.unwrap());
         let store = through(self.store.clone());
-        Client::builder().backend(store).in_this_runtime().connect().await.unwrap()
+        Client::builder().in_this_runtime().connect_to(store).await.unwrap()
     }
 
     /// Starts a replica, after some settings.

@@ -23,7 +23,7 @@ pub(super) async fn end(mut caller: Caller, observer: Client) -> (Vec<Violation>
         caller.held.wrong(kind, text);
     };
     sleep(UNDONE).await;
-    for record in observer.list(Filter::held()).collect().await.expect("the store answers") {
+    for record in observer.admin().list(Filter::held()).collect().await.expect("the store answers") {
         if !record.holders.is_empty() || record.waiters.is_some_and(|waiters| waiters > 0) {
             wrong(&mut caller, Kind::LeftBehind, format!("{record:?}"));
         }

@@ -184,10 +184,10 @@ fn elections(client: &Client, rng: &mut StdRng) -> Operation {
         2 => Operation::new("campaign", election.campaign_for(wait), perhaps(Holder::Leader)).waits_for(wait),
         3 => Operation::new("leader", election.leader(), done),
         _ => {
-            let mut observer = election.observe();
+            let mut watch = election.watch();
             let next = async move {
-                let _ = observer.next().await?;
-                observer.next().await
+                let _ = watch.changed().await?;
+                watch.changed().await
             };
             Operation::new("observe", next, done).waits()
         }
@@ -262,7 +262,7 @@ pub(super) fn ending(holder: Holder, rng: &mut StdRng) -> Operation {
 pub(super) fn of_ticket(client: &Client, ticket: &Ticket, rng: &mut StdRng) -> Operation {
     match rng.random_range(0..4) {
         0 | 1 => Operation::new("resume", client.resume(ticket), held(plain)).going_on(),
-        2 => Operation::new("extend_ticket", client.extend_ticket(ticket, TTL * 2), told),
-        _ => Operation::new("release_ticket", client.release_ticket(ticket), told),
+        2 => Operation::new("extend_ticket", client.admin().extend_ticket(ticket, TTL * 2), told),
+        _ => Operation::new("release_ticket", client.admin().release_ticket(ticket), told),
     }
 }

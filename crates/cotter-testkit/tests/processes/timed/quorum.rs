@@ -35,7 +35,7 @@ async fn client(number: u64, servers: &[Redis]) -> Result<(Client, Vec<Proxy>)> 
     };
     let members = links.iter().map(member).collect::<Result<Vec<_>>>()?;
     let store = quorum::Store::new(members)?.with_timeout(Duration::from_millis(250));
-    Ok((Client::builder().backend(store).connect().await?, links))
+    Ok((Client::builder().connect_to(store).await?, links))
 }
 
 async fn compete(client: Client, log: Log, wins: usize) -> Result<()> {

@@ -121,7 +121,7 @@ pub(crate) fn child(said: &str) {
             async move { others::take(&manager, "one", || log.lock().unwrap().hold(task, nanos())).await }
         }))
     } else {
-        let client = Client::builder().url(url).local_turns(kind != "one-by-one").connect().wait().unwrap();
+        let client = Client::builder().local_turns(kind != "one-by-one").connect(url).wait().unwrap();
         let mutex = client.mutex("one");
         go();
         let done = runtime.block_on(race(tasks, move |task, log| by_cotter(mutex.clone(), task, log)));

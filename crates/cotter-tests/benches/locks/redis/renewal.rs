@@ -8,7 +8,7 @@ pub(crate) fn run() {
     let server = server();
     for mode in ["native", "plain"] {
         let url = server.open_url(if mode == "plain" { "mode=plain" } else { "" });
-        let client = Client::builder().url(url).lease(Lease::renewed(TTL)).connect().wait().unwrap();
+        let client = Client::builder().lease(Lease::renewed(TTL)).connect(url).wait().unwrap();
         print!("{mode}: ");
         watch(&take(&runtime(), &client), || server_cpu(&server));
     }

@@ -53,8 +53,8 @@ pub(super) fn handovers(
 ) -> f64 {
     server.command(&["FLUSHALL"]);
     let lease = Lease::renewed(Duration::from_secs(60));
-    let builder = Client::builder().url(server.open_url("")).lease(lease).local_turns(false);
-    let client = builder.connect().wait().unwrap();
+    let builder = Client::builder().lease(lease).local_turns(false);
+    let client = builder.connect(server.open_url("")).wait().unwrap();
     let (lock, turns) = (client.rwlock("line"), Arc::new(AtomicUsize::new(0)));
     runtime.block_on(async {
         let first = lock.write().await.unwrap();

@@ -44,7 +44,7 @@ fn round(url: &str) -> f64 {
 /// In each of the processes.
 pub(crate) fn child(url: &str) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let client = Client::builder().url(url).local_turns(false).connect().wait().unwrap();
+    let client = Client::builder().local_turns(false).connect(url).wait().unwrap();
     let mutex = client.mutex("one");
     println!("ready");
     let _ = std::io::stdin().lock().read_line(&mut String::new());

@@ -7,7 +7,7 @@ fn fixture() -> Fixture {
     let place = tempfile::tempdir().expect("a private place");
     let path = place.path().join("locks.db");
     let (store, url) = (sqlite::Store::at(&path), format!("sqlite://{}", path.display()));
-    Client::builder().backend(store.clone()).migrate().wait().expect("the tables are made");
+    Client::builder().migrate_store(store.clone()).wait().expect("the tables are made");
     let remove = move |name: &Name| {
         let deleted = rusqlite::Connection::open(&path)
             .and_then(|db| db.execute("DELETE FROM cotter_locks WHERE name = ?1", [name.as_str()]));

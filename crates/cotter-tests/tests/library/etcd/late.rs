@@ -67,8 +67,8 @@ async fn a_release_that_was_given_up_is_carried_out_when_the_cluster_is_back() {
     let server = Etcd::start(1);
     let proxy = Proxy::start(server.port(0));
     let url = format!("etcd://127.0.0.1:{}?timeout=300ms", proxy.port());
-    let builder = Client::builder().url(url).lease(Lease::renewed(TTL)).give_up(Duration::from_millis(200));
-    let client = builder.connect().await.unwrap();
+    let builder = Client::builder().lease(Lease::renewed(TTL)).give_up(Duration::from_millis(200));
+    let client = builder.connect(url).await.unwrap();
     let kept = client.mutex("keeps-the-lease").lock().await.unwrap();
     let (failed, dropped) =
         (client.mutex("failed").lock().await.unwrap(), client.mutex("dropped").lock().await.unwrap());

@@ -70,7 +70,7 @@ async fn a_client_that_was_idle_logs_in_again() {
     rest().await;
     client.mutex("a").try_lock().await.unwrap().expect("it is free").finish().await.unwrap();
     rest().await;
-    assert_eq!(client.list(Filter::held()).collect().await.unwrap(), []);
+    assert_eq!(client.admin().list(Filter::held()).collect().await.unwrap(), []);
     rest().await;
     client.time().await.unwrap();
     rest().await;

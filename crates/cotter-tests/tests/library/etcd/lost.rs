@@ -163,8 +163,8 @@ async fn a_learner_is_passed_over() {
 async fn a_guard_ends_by_itself_while_the_cluster_stands_still() {
     let server = Etcd::start(1);
     let url = server.url("timeout=500ms");
-    let client = Client::builder().url(&url).lease(Lease::renewed(Duration::from_secs(3)));
-    let client = client.connect().await.unwrap();
+    let client = Client::builder().lease(Lease::renewed(Duration::from_secs(3)));
+    let client = client.connect(&url).await.unwrap();
     let guard = client.mutex("a").lock().await.unwrap();
     server.stop(0);
     let start = Stopwatch::start();
@@ -223,7 +223,7 @@ fn a_process_that_was_stopped_for_too_long_knows_at_once() {
 
 fn stopped() {
     let url = std::env::var(URL).unwrap();
-    let client = Client::builder().url(url).lease(Lease::renewed(Duration::from_secs(2))).connect();
+    let client = Client::builder().lease(Lease::renewed(Duration::from_secs(2))).connect(url);
     let guard = client.wait().unwrap().mutex("stopped").lock().wait().unwrap();
     is_known_at_once(&guard, STOPPED_FOR);
 }

@@ -173,8 +173,8 @@ async fn a_key_with_a_lease_that_ends_lets_the_next_one_in() {
     let out = server.ctl(&["lease", "grant", "2"]);
     let lease = out.split_whitespace().nth(1).unwrap();
     server.ctl(&["put", "--lease", lease, &format!("jobs/{lease}"), ""]);
-    let client = Client::builder().url(server.url(DIALECT)).lease(Lease::renewed(TTL));
-    let client = client.connect().await.unwrap();
+    let client = Client::builder().lease(Lease::renewed(TTL));
+    let client = client.connect(server.url(DIALECT)).await.unwrap();
     let guard = happens("their lease ends", client.mutex("jobs").lock()).await;
     guard.unwrap().finish().await.unwrap();
 }

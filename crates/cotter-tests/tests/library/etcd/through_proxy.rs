@@ -1,7 +1,7 @@
 //! `etcd grpc-proxy`, etcd's own answer to many clients: it gives watches other numbers than they are asked for with.
 
 use super::keys;
-use cotter::{Client, Guard, LatchEnd, LossCause};
+use cotter::{Client, Guard, LatchEnd, LeaderState, LossCause};
 use cotter_testkit::bare::client;
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::{Etcd, GrpcProxy};
@@ -92,20 +92,20 @@ async fn who_follows_a_note_is_told() {
     one.latch("latch").create(1).await.unwrap();
     let latch = other.latch("latch");
     let opened = tokio::spawn(async move { latch.wait().await.unwrap() });
-    let mut observer = other.election("election").observe();
-    let first = happens("the first answer needs no watch", observer.next()).await;
-    assert!(first.unwrap().is_none());
+    let mut watch = other.election("election").watch();
+    let first = happens("the first answer needs no watch", watch.changed()).await;
+    assert_eq!(first.unwrap(), LeaderState::Vacant);
     tokio::time::sleep(WATCHED * 2).await;
     let start = Stopwatch::of(Kind::IdleWaiter);
     one.latch("latch").count_down("party").await.unwrap();
     assert_eq!(happens("the latch is open", opened).await.unwrap(), LatchEnd::Open);
     start.at_most(NOTE, "who waits for the latch is told");
-    let observing = tokio::spawn(async move { observer.next().await.unwrap() });
+    let observing = tokio::spawn(async move { watch.changed().await.unwrap() });
     tokio::time::sleep(WATCHED).await;
     let leadership = one.election("election").campaign().await.unwrap();
     let start = Stopwatch::of(Kind::IdleWaiter);
     leadership.announce("here").await.unwrap();
-    assert!(happens("there is a leader", observing).await.unwrap().is_some());
+    assert!(happens("there is a leader", observing).await.unwrap().leader().is_some());
     start.at_most(NOTE, "who follows the election is told");
     leadership.resign().await.unwrap();
 }

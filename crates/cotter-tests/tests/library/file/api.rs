@@ -66,7 +66,7 @@ async fn who_holds_is_read_without_taking_the_lock() {
     assert_eq!(record.holders[0].pid, Some(std::process::id()));
     assert!(record.holders[0].since.is_some() && record.holders[0].remaining.is_none());
     assert!(other.holder("free").await.unwrap().is_none());
-    let mut all = other.list(Filter::held().with_free());
+    let mut all = other.admin().list(Filter::held().with_free());
     let mut names = Vec::new();
     while let Some(record) = all.next().await.unwrap() {
         names.push(record.name.to_string());
@@ -85,7 +85,7 @@ async fn a_record_alone_holds_nothing() {
     guard.finish().await.unwrap();
     std::fs::write(&path, held).unwrap();
     assert!(client.holder("orders").await.unwrap().is_none());
-    assert_eq!(client.evict("orders").await.unwrap(), Eviction::NotHeld);
+    assert_eq!(client.admin().evict("orders").await.unwrap(), Eviction::NotHeld);
     assert!(client.mutex("orders").try_lock().await.unwrap().is_some());
 }
 
@@ -95,7 +95,7 @@ async fn a_held_lock_cannot_be_taken_away() {
     let client = place.client().await.unwrap();
     let _guard = client.mutex("orders").lock().await.unwrap();
     let pid = std::process::id();
-    assert_eq!(client.evict("orders").await.unwrap(), Eviction::HolderMustExit { pid });
+    assert_eq!(client.admin().evict("orders").await.unwrap(), Eviction::HolderMustExit { pid });
 }
 
 /// A chain of many: each is woken by the one before it. They come at such times that each would look 37 ms after the
@@ -106,8 +106,8 @@ async fn a_held_lock_cannot_be_taken_away() {
 async fn a_long_line_moves_on_by_itself() {
     const LINE: u64 = 20;
     let place = Place::new();
-    let builder = Client::builder().backend(file::Store::at(place.directory()));
-    let client = builder.local_turns(false).connect().await.unwrap();
+    let store = file::Store::at(place.directory());
+    let client = Client::builder().local_turns(false).connect_to(store).await.unwrap();
     let first = client.mutex("orders").lock().await.unwrap();
     let mut line = Vec::new();
     for _ in 0..LINE {

@@ -107,9 +107,8 @@ async fn a_parent_is_moved() {
     let parent = place.0.path().join("parent");
     fs::create_dir(&parent).unwrap();
     let client = Client::builder()
-        .backend(file::Store::at(parent.join("locks")))
         .lease(cotter::Lease::renewed(Duration::from_millis(300)))
-        .connect()
+        .connect_to(file::Store::at(parent.join("locks")))
         .await
         .unwrap();
     let guard = client.mutex("a").lock().await.unwrap();
@@ -157,7 +156,7 @@ async fn what_is_not_ours_is_left_alone() {
     client.mutex("b").lock().await.unwrap().finish().await.unwrap();
     fs::rename(&other, &path).unwrap();
     is_foreign(&client, "a").await;
-    let findings = client.diagnose().await.unwrap();
+    let findings = client.admin().diagnose().await.unwrap();
     let told = |f: &cotter::Finding| f.severity == Severity::Problem && f.message.contains("a.lock");
     assert!(findings.iter().any(told), "{findings:?}");
 }
@@ -241,7 +240,7 @@ async fn a_counter_ahead_of_the_clock_still_rises() {
 fn deleted_while_it_is_taken() {
     const SHOTS: usize = 40;
     let place = Place::new();
-    let client = Client::builder().backend(file::Store::at(place.directory())).connect().wait().unwrap();
+    let client = Client::builder().connect_to(file::Store::at(place.directory())).wait().unwrap();
     let mutex = client.mutex("a");
     for round in 0..200 {
         let (go_on, path) = (Arc::new(AtomicBool::new(true)), place.lock());

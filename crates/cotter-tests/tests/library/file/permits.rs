@@ -145,7 +145,7 @@ fn an_eviction_names_the_process() {
     let place = Place::new();
     let (one, other) = (place.client().wait().unwrap(), place.client().wait().unwrap());
     let (first, second) = (take(&one, 1), take(&one, 1));
-    let evict = |token| other.evict_with("a", cotter::EvictOrder::new().only(token)).wait().unwrap();
+    let evict = |token| other.admin().evict_with("a", cotter::EvictOrder::new().only(token)).wait().unwrap();
     let must_exit = Eviction::HolderMustExit { pid: std::process::id() };
     assert_eq!(evict(first.token()), must_exit);
     assert_eq!(evict(second.token()), must_exit);

@@ -29,6 +29,6 @@ impl Place {
 
     /// To be awaited, or waited for in a thread.
     pub(crate) fn client(&self) -> Op<Client> {
-        Client::builder().backend(file::Store::at(self.directory())).connect()
+        Client::builder().connect_to(file::Store::at(self.directory()))
     }
 }

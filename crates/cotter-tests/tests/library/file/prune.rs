@@ -13,7 +13,7 @@ fn everything() -> PruneOrder {
 }
 
 fn prune(client: &Client, order: PruneOrder) -> Vec<(String, PruneOutcome)> {
-    let pruned = client.prune(order).collect().wait().unwrap();
+    let pruned = client.admin().prune(order).collect().wait().unwrap();
     pruned.into_iter().map(|pruned| (pruned.name.to_string(), pruned.outcome)).collect()
 }
 

@@ -26,7 +26,7 @@ fn all_who_read_are_shown_and_one_who_writes() {
     assert!(shown().iter().all(|h| h.mode == Mode::Shared && h.pid == Some(std::process::id())));
     assert!(shown().iter().all(|h| h.since.is_some() && !h.label.is_empty()));
     let must_exit = Eviction::HolderMustExit { pid: std::process::id() };
-    assert_eq!(other.evict("a").wait().unwrap(), must_exit);
+    assert_eq!(other.admin().evict("a").wait().unwrap(), must_exit);
     drop(second);
     assert_eq!(shown().len(), 2);
     drop((first, third));

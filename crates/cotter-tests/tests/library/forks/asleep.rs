@@ -11,7 +11,7 @@ use cotter_testkit::timing::{FAR, Stopwatch};
 fn a_child_that_sleeps_does_not_delay_what_its_parent_is_told() {
     const TEST: &str = "forks::asleep::a_child_that_sleeps_does_not_delay_what_its_parent_is_told";
     forking(TEST, || {
-        let client = Client::builder().backend(memory::Store::new()).connect().wait().unwrap();
+        let client = Client::builder().connect_to(memory::Store::new()).wait().unwrap();
         // Nothing is due at the moment of the fork.
         let child = fork(|| {
             std::thread::sleep(300 * MS);

@@ -24,8 +24,8 @@ impl Place {
         let flock = file::Flock::at(self.path("flock")).tokens_in(self.path("tokens"));
         let files = file::Store::at(self.path("locks"));
         [
-            Client::builder().backend(files).connect().wait().unwrap(),
-            Client::builder().backend(flock).connect().wait().unwrap(),
+            Client::builder().connect_to(files).wait().unwrap(),
+            Client::builder().connect_to(flock).wait().unwrap(),
         ]
     }
 

@@ -11,7 +11,7 @@ const TTL: Duration = Duration::from_secs(6);
 
 async fn connect(haproxy: &Haproxy) -> Client {
     let url = format!("postgres://app:secret@127.0.0.1:{}/cotter", haproxy.port());
-    Client::builder().url(url).lease(Lease::renewed(TTL)).connect().await.unwrap()
+    Client::builder().lease(Lease::renewed(TTL)).connect(url).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]

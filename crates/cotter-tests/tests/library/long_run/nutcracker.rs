@@ -11,7 +11,7 @@ const TTL: Duration = Duration::from_secs(4);
 const POLL: Duration = Duration::from_millis(500);
 
 async fn connect(url: &str) -> Client {
-    Client::builder().url(url).lease(Lease::renewed(TTL)).connect().await.unwrap()
+    Client::builder().lease(Lease::renewed(TTL)).connect(url).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -37,11 +37,11 @@ async fn locks_work_without_subscriptions() {
         players.go_on("they take turns", 30).await;
         players.end().await;
 
-        let findings = other.diagnose().await.unwrap();
+        let findings = other.admin().diagnose().await.unwrap();
         let warned =
             |subject: &str| findings.iter().any(|f| f.subject == subject && f.severity == Severity::Warning);
         assert!(warned("proxy") && warned("subscriptions") == mode.is_empty(), "{mode}: {findings:?}");
-        let listed = other.list(Filter::held()).next().await.unwrap_err();
+        let listed = other.admin().list(Filter::held()).next().await.unwrap_err();
         assert_eq!(listed.kind(), ErrorKind::Unsupported, "{mode}: {listed}");
     }
     a_waiter_polls(&nutcracker).await;

@@ -16,7 +16,7 @@ const WAIT: Duration = Duration::from_millis(150);
 const CROWD: usize = 8;
 
 async fn connect(pooler: &Pooler) -> cotter::Result<Client> {
-    Client::builder().url(pooler.url("")).lease(Lease::renewed(TTL)).connect().await
+    Client::builder().lease(Lease::renewed(TTL)).connect(pooler.url("")).await
 }
 
 /// Waits in vain, as one line of a crontab does.

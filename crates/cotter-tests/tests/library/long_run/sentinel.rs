@@ -23,7 +23,7 @@ async fn connect(haproxy: &Haproxy) -> Client {
     let user = acl_rule("native");
     let password = user.iter().find_map(|word| word.strip_prefix('>')).expect("it has one");
     let url = format!("redis://{}:{password}@127.0.0.1:{}?{OPTIONS}", user[2], haproxy.port());
-    Client::builder().url(url).lease(Lease::renewed(TTL)).connect().await.unwrap()
+    Client::builder().lease(Lease::renewed(TTL)).connect(url).await.unwrap()
 }
 
 /// Until the balancer knows the new master, and no other; which one it is.

@@ -77,7 +77,7 @@ async fn releases_and_renewals_that_were_undone_are_repeated() {
     server.sql("GRANT SELECT, INSERT, UPDATE ON shedlock TO app");
     for (mode, table) in [("lease", "cotter_locks"), ("shedlock", "shedlock")] {
         let url = server.url(&format!("mode={mode}"));
-        let one = Client::builder().url(&url).lease(Lease::renewed(SHORT)).connect().await.unwrap();
+        let one = Client::builder().lease(Lease::renewed(SHORT)).connect(&url).await.unwrap();
         let other = client(&url, TTL).await;
         let guard = one.mutex("repeated").lock().await.unwrap();
         // The first renewals fall into this time.

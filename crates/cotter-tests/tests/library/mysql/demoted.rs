@@ -70,7 +70,7 @@ async fn nobody_writes_on_a_demoted_server() {
             let error = noted.put_note("x").await.unwrap_err();
             demand(error.lost().is_none(), Kind::UntoldLoss, format!("it is not lost: {error}"));
         }
-        let evicted = one.evict("extended").await;
+        let evicted = one.admin().evict("extended").await;
         demand(evicted.is_err(), Kind::UntoldLoss, format!("{mode}: nobody knows there: {evicted:?}"));
         demand(rows() == before, Kind::Overlap, format!("{mode}: a replica was written"));
         server.sql("SET GLOBAL read_only = OFF");

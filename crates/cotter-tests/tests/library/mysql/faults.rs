@@ -82,7 +82,7 @@ async fn a_client_that_gets_no_answer_knows_in_time() {
     let ttl = Duration::from_millis(1500);
     let (one, other) = (
         client(&proxy.mysql_url("timeout=300ms&connect_timeout=300ms"), ttl).await,
-        Client::builder().url(server.url("")).lease(Lease::renewed(TTL)).connect().await.unwrap(),
+        Client::builder().lease(Lease::renewed(TTL)).connect(server.url("")).await.unwrap(),
     );
     // Its network is cut.
     let guard = one.mutex("a").lock().await.unwrap();

@@ -20,7 +20,7 @@ async fn time_zones_do_not_matter() {
     for zone in ["+00:00", "America/New_York", "+05:30", "+13:00"] {
         server.sql(&format!("SET GLOBAL time_zone = '{zone}'"));
         let lease = Lease::renewed(TTL);
-        clients.push(Client::builder().url(server.url("")).lease(lease).connect().await.unwrap());
+        clients.push(Client::builder().lease(lease).connect(server.url("")).await.unwrap());
     }
     for holder in &clients {
         let guard = holder.mutex("a").lock().await.unwrap();
@@ -62,7 +62,7 @@ async fn a_socket_is_reached_by_its_path() {
 async fn statements_in_text_are_text() {
     let server = Mariadb::migrated();
     let hostile = r#"'; DROP TABLE cotter_locks; -- \'; ` ? "x" {prefix} \\' 雪 "#.trim_end();
-    let client = Client::builder().url(server.url("")).label(hostile).connect().await.unwrap();
+    let client = Client::builder().label(hostile).connect(server.url("")).await.unwrap();
     let guard = client.mutex(hostile).lock().await.unwrap();
     let bytes = [hostile.as_bytes(), &[0, 0xff, 0xfe, b'\'', b'\\']].concat();
     guard.put_note_at(hostile, &*bytes).await.unwrap();
@@ -94,7 +94,7 @@ async fn prefixes_are_apart() {
     let mut guards = Vec::new();
     for options in ["prefix=one", "prefix=two"] {
         let url = server.url_of("owner", options);
-        Client::builder().url(&url).migrate().await.unwrap();
+        Client::builder().migrate(&url).await.unwrap();
         let client = Client::connect(&url).await.unwrap();
         guards.push(client.mutex("a").try_lock().await.unwrap().expect("it is another lock"));
         assert!(client.mutex("a").try_lock().await.unwrap().is_none());

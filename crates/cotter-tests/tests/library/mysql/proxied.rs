@@ -77,7 +77,7 @@ async fn leases_work_and_waiters_poll() {
         guard = waiting.await.unwrap();
         assert!(guard.token() > token);
     }
-    let findings = clients[0].diagnose().await.unwrap();
+    let findings = clients[0].admin().diagnose().await.unwrap();
     let waiting = findings.iter().find(|finding| finding.subject == "waiting").expect("it is checked");
     assert_eq!(waiting.severity, Severity::Warning, "{waiting:?}");
 }

@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 const TTL: Duration = Duration::from_secs(30);
 
 async fn finding(server: &Mariadb) -> Finding {
-    let findings = client(&server.url(""), TTL).await.diagnose().await.unwrap();
+    let findings = client(&server.url(""), TTL).await.admin().diagnose().await.unwrap();
     findings.into_iter().find(|finding| finding.subject == "replicas").expect("it is looked at")
 }
 
@@ -143,8 +143,8 @@ async fn a_server_is_left_where_the_commit_of_another_process_does_not_return() 
 }
 
 async fn of(store: &Store) -> Client {
-    let client = Client::builder().backend(store.clone()).lease(Lease::renewed(TTL)).local_turns(false);
-    client.connect().await.unwrap()
+    let client = Client::builder().lease(Lease::renewed(TTL)).local_turns(false);
+    client.connect_to(store.clone()).await.unwrap()
 }
 
 /// Asks for the time all the time.

@@ -295,7 +295,7 @@ async fn doctor_counts_sessions() {
     let server = server();
     for mode in MODES {
         let client = client(&server.url(&format!("mode={mode}")), TTL).await;
-        let findings = client.diagnose().await.unwrap();
+        let findings = client.admin().diagnose().await.unwrap();
         let found = findings.iter().find(|f| f.subject == "sessions").expect("it is looked at");
         assert_eq!(found.severity, Severity::Ok, "{mode}: {found}");
         assert!(findings.iter().any(|f| f.subject == "durability"), "{mode}: {findings:?}");
@@ -326,7 +326,7 @@ async fn a_fixed_lease_ends() {
     for mode in MODES {
         let url = server.url(&format!("mode={mode}"));
         let lease = Lease::fixed(Duration::from_millis(300));
-        let one = Client::builder().url(&url).lease(lease).connect().await.unwrap();
+        let one = Client::builder().lease(lease).connect(&url).await.unwrap();
         let other = client(&url, TTL).await;
         let guard = one.mutex("fixed").lock().await.unwrap();
         let start = Stopwatch::start();

@@ -19,7 +19,7 @@ fn settings(server: &Mariadb) -> Opts {
 }
 
 async fn of(store: Store) -> Client {
-    Client::builder().backend(store).connect().await.unwrap()
+    Client::builder().connect_to(store).await.unwrap()
 }
 
 /// In all modes the locks are those of a URL with the same options.
@@ -52,7 +52,7 @@ async fn settings_that_change_what_statements_do_change_no_lock() {
     let mut tasks = Vec::new();
     for _ in 0..8 {
         let store = Store::from_opts(hostile.clone()).unwrap();
-        let ours = Client::builder().backend(store).local_turns(false).connect().await.unwrap();
+        let ours = Client::builder().local_turns(false).connect_to(store).await.unwrap();
         let counter = counter.clone();
         tasks.push(tokio::spawn(async move {
             for _ in 0..20 {

@@ -166,7 +166,7 @@ async fn a_column_that_sets_itself_changes_no_lease() {
     let guard = one.mutex("a").lock().await.unwrap();
     let until = "SELECT lock_until FROM shedlock";
     let before = server.sql(until);
-    assert!(matches!(other.evict("a").await.unwrap(), Eviction::Evicted { .. }));
+    assert!(matches!(other.admin().evict("a").await.unwrap(), Eviction::Evicted { .. }));
     let taken = other.mutex("a").try_lock().await.unwrap();
     demand(taken.is_none(), Kind::Overlap, "an evicted holder has not let go yet");
     assert_eq!(server.sql(until), before);
@@ -196,7 +196,7 @@ async fn columns_without_fractions_give_nobody_more_than_they_keep() {
     }
     assert!(renewed.is_valid(), "{:?}", renewed.check());
     renewed.finish().await.unwrap();
-    let findings = other.diagnose().await.unwrap();
+    let findings = other.admin().diagnose().await.unwrap();
     assert!(
         findings.iter().any(|f| f.subject == "precision" && f.message.contains("DATETIME(3)")),
         "{findings:?}"

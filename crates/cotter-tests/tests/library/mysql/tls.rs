@@ -82,10 +82,10 @@ async fn the_settings_of_an_application_may_ask_for_tls() {
         let ssl = SslOpts::default().with_disable_built_in_roots(true);
         let ssl = ssl.with_root_certs(vec![trusted.file("ca.pem").into()]);
         let opts = OptsBuilder::from_opts(plain.clone()).ssl_opts(ssl);
-        Client::builder().backend(Store::from_opts(opts).unwrap()).connect()
+        Client::builder().connect_to(Store::from_opts(opts).unwrap())
     };
     store(&authority).await.unwrap().mutex("a").lock().await.unwrap().finish().await.unwrap();
     assert_eq!(store(&stranger).await.unwrap_err().kind(), ErrorKind::Denied);
-    let error = Client::builder().backend(Store::from_opts(plain).unwrap()).connect().await.unwrap_err();
+    let error = Client::builder().connect_to(Store::from_opts(plain).unwrap()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
 }

@@ -70,7 +70,7 @@ async fn releases_and_renewals_that_were_undone_are_repeated() {
     for (mode, table) in [("lease", "cotter_lock"), ("shedlock", "shedlock")] {
         let url = server.url(&format!("mode={mode}"));
         let lease = Lease::renewed(SHORT);
-        let one = Client::builder().url(&url).lease(lease).connect().await.unwrap();
+        let one = Client::builder().lease(lease).connect(&url).await.unwrap();
         let other = client(&url, TTL).await;
         for code in CODES {
             let guard = one.mutex("repeated").lock().await.unwrap();

@@ -83,7 +83,7 @@ async fn a_client_that_cannot_reach_the_server_knows_in_time() {
     let ttl = Duration::from_millis(1500);
     let (one, other) = (
         client(&proxy.postgres_url("timeout=300ms"), ttl).await,
-        Client::builder().url(server.url("")).lease(Lease::renewed(TTL)).connect().await.unwrap(),
+        Client::builder().lease(Lease::renewed(TTL)).connect(server.url("")).await.unwrap(),
     );
     let guard = one.mutex("frozen").lock().await.unwrap();
     proxy.freeze(true);

@@ -18,7 +18,7 @@ async fn time_zones_do_not_matter() {
     for zone in ["UTC", "America/New_York", "Asia/Kolkata", "Europe/Berlin", "Pacific/Kiritimati"] {
         server.sql(&format!("alter role app set timezone = '{zone}'"));
         let lease = Lease::renewed(TTL);
-        clients.push(Client::builder().url(server.url("")).lease(lease).connect().await.unwrap());
+        clients.push(Client::builder().lease(lease).connect(server.url("")).await.unwrap());
     }
     for holder in &clients {
         let guard = holder.mutex("a").lock().await.unwrap();
@@ -59,7 +59,7 @@ async fn a_socket_is_reached_by_its_folder() {
 async fn statements_in_text_are_text() {
     let server = Postgres::migrated();
     let hostile = r#"'; drop table cotter_lock; -- \'; $$; $1 "x" {cotter} E'\\'"#;
-    let client = Client::builder().url(server.url("")).label(hostile).connect().await.unwrap();
+    let client = Client::builder().label(hostile).connect(server.url("")).await.unwrap();
     let guard = client.mutex(hostile).lock().await.unwrap();
     guard.put_note(hostile).await.unwrap();
     assert_eq!(client.note(hostile).await.unwrap().unwrap().bytes, hostile.as_bytes());
@@ -108,7 +108,7 @@ async fn schemas_and_prefixes_are_apart() {
     let mut guards = Vec::new();
     for options in ["schema=one", "schema=two", "schema=two&prefix=other"] {
         let url = server.url_of("owner", options);
-        Client::builder().url(&url).migrate().await.unwrap();
+        Client::builder().migrate(&url).await.unwrap();
         let client = Client::connect(&url).await.unwrap();
         guards.push(client.mutex("a").try_lock().await.unwrap().expect("it is another lock"));
         assert!(client.mutex("a").try_lock().await.unwrap().is_none());
@@ -134,7 +134,7 @@ async fn tables_of_an_earlier_version_are_completed() {
         server.sql(&format!("alter table {table} drop column lasts"));
     }
     server.migrate("");
-    let client = Client::builder().url(server.url("")).lease(Lease::renewed(TTL)).connect().await.unwrap();
+    let client = Client::builder().lease(Lease::renewed(TTL)).connect(server.url("")).await.unwrap();
     client.rwlock("a").read().await.unwrap().finish().await.unwrap();
     client.mutex("a").lock().await.unwrap().finish().await.unwrap();
 }

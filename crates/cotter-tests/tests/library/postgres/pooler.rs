@@ -51,7 +51,7 @@ async fn a_wait_leaves_nothing_in_the_sessions_of_a_busy_pooler() {
 
 /// Waits in vain.
 async fn wait(pooler: &Pooler) -> cotter::Result<()> {
-    let waiter = Client::builder().url(pooler.url("")).lease(Lease::renewed(TTL)).connect().await?;
+    let waiter = Client::builder().lease(Lease::renewed(TTL)).connect(pooler.url("")).await?;
     let waited = waiter.mutex("pooled").try_lock_for(Duration::from_millis(300)).await?;
     assert!(waited.is_none(), "violation[overlap]: it is held");
     waiter.close(TTL).await
@@ -96,7 +96,7 @@ async fn doctor_notices_a_pooler() {
     let server = Postgres::migrated();
     let pooler = Pooler::start(&server);
     for (url, expected) in [(server.url(""), Severity::Ok), (pooler.url(""), Severity::Warning)] {
-        let findings = client(&url, TTL).await.diagnose().await.unwrap();
+        let findings = client(&url, TTL).await.admin().diagnose().await.unwrap();
         let found = findings.iter().find(|f| f.subject == "notifications").expect("it is looked at");
         assert_eq!(found.severity, expected, "{found}");
     }

@@ -61,7 +61,7 @@ async fn tokens_rise_over_a_swept_row() {
     let number = pair("swept").await;
     demand(number > last, Kind::TokenOrder, format!("{number} after {last}, which was swept"));
     assert_eq!(server.sql("select count(*) from cotter_lock where name in ('recent', 'held')"), "2");
-    let mut listed = client(&server.url(""), TTL).await.list(Filter::held());
+    let mut listed = client(&server.url(""), TTL).await.admin().list(Filter::held());
     assert_eq!(&*listed.next().await.unwrap().expect("it is held").name, "held");
     assert!(listed.next().await.unwrap().is_none());
 }

@@ -192,14 +192,14 @@ async fn rows_of_another_server_are_held_by_nobody() {
     let client = client(&server.url("mode=row"), TTL).await;
     client.mutex("restored").lock().await.unwrap().finish().await.unwrap();
     server.sql("update cotter_session set xid = '99999999999'");
-    let mut listed = client.list(Filter::held().with_free());
+    let mut listed = client.admin().list(Filter::held().with_free());
     let record = listed.next().await.unwrap().expect("the row is there");
     assert!(record.holders.is_empty() && listed.next().await.unwrap().is_none(), "{record:?}");
-    assert_eq!(client.evict("restored").await.unwrap(), Eviction::NotHeld);
+    assert_eq!(client.admin().evict("restored").await.unwrap(), Eviction::NotHeld);
     let guard = client.mutex("restored").lock().await.unwrap();
-    let held = client.list(Filter::held()).next().await.unwrap().expect("it is held");
+    let held = client.admin().list(Filter::held()).next().await.unwrap().expect("it is held");
     assert_eq!(held.holders[0].token, guard.token());
-    assert!(matches!(client.evict("restored").await.unwrap(), Eviction::Evicted { .. }));
+    assert!(matches!(client.admin().evict("restored").await.unwrap(), Eviction::Evicted { .. }));
 }
 
 /// A session that waits for the next claim keeps nobody: it is there for longer than this test is given.

@@ -11,7 +11,7 @@ use std::time::Duration;
 const TTL: Duration = Duration::from_secs(30);
 
 async fn of(store: Store) -> Client {
-    Client::builder().backend(store).connect().await.unwrap()
+    Client::builder().connect_to(store).await.unwrap()
 }
 
 /// In all modes the locks are those of a URL with the same options.

@@ -39,7 +39,7 @@ impl Drop for Standby {
 }
 
 async fn finding(server: &Postgres, subject: &str) -> Finding {
-    let findings = client(&server.url(""), TTL).await.diagnose().await.unwrap();
+    let findings = client(&server.url(""), TTL).await.admin().diagnose().await.unwrap();
     findings.into_iter().find(|finding| finding.subject == subject).expect("it is looked at")
 }
 

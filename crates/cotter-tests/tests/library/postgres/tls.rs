@@ -74,7 +74,7 @@ async fn the_settings_of_an_application_may_ask_for_tls() {
     settings.ssl_mode(tokio_postgres::config::SslMode::Require);
     let store = |trusted: &Authority| {
         let store = Store::from_config(settings.clone()).unwrap().with_options(&trusted.ca()).unwrap();
-        Client::builder().backend(store).connect()
+        Client::builder().connect_to(store)
     };
     let client = store(&authority).await.unwrap();
     client.mutex("a").lock().await.unwrap().finish().await.unwrap();

@@ -24,7 +24,7 @@ impl Members {
     /// A client of cotter's beside theirs.
     async fn beside_others(&self) -> Client {
         let url = redlock_url(self.servers.iter().map(Redis::port), "mode=plain&timeout=500ms");
-        Client::builder().url(url).lease(Lease::renewed(TTL)).local_turns(false).connect().await.unwrap()
+        Client::builder().lease(Lease::renewed(TTL)).local_turns(false).connect(url).await.unwrap()
     }
 }
 

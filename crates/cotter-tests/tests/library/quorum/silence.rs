@@ -199,7 +199,7 @@ async fn one_wrong_clock_does_not_move_the_time() {
         skews[wrong].set_millis(hours * 3_600_000);
         let members = skews.iter().map(|skew| Skewed::new(memory::Store::new(), skew));
         let store = quorum::Store::new(members).unwrap();
-        let client = Client::builder().backend(store).connect().await.unwrap();
+        let client = Client::builder().connect_to(store).await.unwrap();
         let (time, now) = (client.time().await.unwrap().unwrap(), SystemTime::now());
         let off = now.duration_since(time).unwrap_or_else(|e| e.duration());
         assert!(

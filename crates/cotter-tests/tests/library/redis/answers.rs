@@ -17,7 +17,7 @@ fn wall() -> u128 {
 }
 
 async fn fixed(url: &str, ttl: Duration) -> Client {
-    Client::builder().url(url).lease(Lease::fixed(ttl)).local_turns(false).connect().await.unwrap()
+    Client::builder().lease(Lease::fixed(ttl)).local_turns(false).connect(url).await.unwrap()
 }
 
 /// All replicas of a service share the URL, and with it the value.
@@ -182,17 +182,17 @@ async fn an_evicted_holder_is_told_so_and_writes_no_notes() {
     let (one, other) = (client(&server.url(""), TTL).await, client(&server.url(""), TTL).await);
     let guard = one.mutex("soft").lock().await.unwrap();
     guard.put_note("in time").await.unwrap();
-    drop(other.evict("soft").await.unwrap());
+    drop(other.admin().evict("soft").await.unwrap());
     evicted(&guard).await;
     assert_eq!(other.note("soft").await.unwrap().unwrap().bytes, b"in time");
     let renewed = client(&server.url(""), 600 * MS).await.mutex("renewed").lock().await.unwrap();
-    drop(other.evict("renewed").await.unwrap());
+    drop(other.admin().evict("renewed").await.unwrap());
     assert_eq!(renewed.lost().await.cause, LossCause::Evicted);
     // At once, with the next one in its place.
     let guard = one.mutex("now").lock().await.unwrap();
     let (second, signal) = (one.mutex("again").lock().await.unwrap(), guard.lost());
     for name in ["now", "again"] {
-        drop(other.evict_with(name, NOW).await.unwrap());
+        drop(other.admin().evict_with(name, NOW).await.unwrap());
     }
     let next = other.mutex("now").lock().await.unwrap();
     assert_eq!(guard.release().await.unwrap(), Released::AlreadyLost);
@@ -209,7 +209,7 @@ async fn an_evicted_holder_has_freed_the_lock_when_its_release_returns() {
     let proxy = Proxy::start(server.port());
     let (one, other) = (client(&proxy.redis_url(""), TTL).await, client(&server.url(""), TTL).await);
     let guard = one.mutex("soft").lock().await.unwrap();
-    drop(other.evict("soft").await.unwrap());
+    drop(other.admin().evict("soft").await.unwrap());
     evicted(&guard).await;
     proxy.delay_requests(200 * MS);
     assert_eq!(guard.release().await.unwrap(), Released::AlreadyLost);

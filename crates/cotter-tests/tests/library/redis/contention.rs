@@ -15,7 +15,7 @@ const TTL: Duration = Duration::from_secs(10);
 const ROUND: Duration = Duration::from_secs(1);
 
 async fn client(url: &str) -> Client {
-    Client::builder().url(url).lease(Lease::renewed(TTL)).connect().await.unwrap()
+    Client::builder().lease(Lease::renewed(TTL)).connect(url).await.unwrap()
 }
 
 /// How often the server was asked for this command.

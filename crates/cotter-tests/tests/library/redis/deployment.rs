@@ -63,8 +63,8 @@ struct Running(Arc<AtomicBool>, JoinHandle<u32>);
 
 impl Running {
     async fn start(server: &Redis, limit: u32, held: &Held) -> Self {
-        let builder = Client::builder().url(server.url("")).lease(Lease::renewed(Duration::from_secs(10)));
-        let semaphore = builder.connect().await.unwrap().semaphore("x", limit);
+        let builder = Client::builder().lease(Lease::renewed(Duration::from_secs(10)));
+        let semaphore = builder.connect(server.url("")).await.unwrap().semaphore("x", limit);
         let stop = Arc::<AtomicBool>::default();
         let process = Process { semaphore, limit, held: held.clone(), stop: stop.clone(), refused: 0 };
         Self(stop, tokio::spawn(process.run()))
@@ -150,7 +150,7 @@ async fn a_limit_is_raised_in_a_rolling_deployment() {
 #[ignore = "needs redis-server"]
 async fn who_says_the_old_limit_is_refused_while_the_name_is_in_use() {
     let server = Redis::start();
-    let client = async || Client::builder().url(server.url("")).local_turns(false).connect().await.unwrap();
+    let client = async || Client::builder().local_turns(false).connect(server.url("")).await.unwrap();
     let (old, new) = (client().await.semaphore("x", OLD), client().await.semaphore("x", NEW));
     let refused = |answer: Result<Option<Permit>>| {
         let error = answer.expect_err("the limit is another one");

@@ -10,7 +10,7 @@ const TTL: Duration = Duration::from_secs(20);
 
 async fn finding(server: &Redis, options: &str, subject: &str) -> Finding {
     let client = client(&server.url(options), TTL).await;
-    let findings = client.diagnose().await.unwrap();
+    let findings = client.admin().diagnose().await.unwrap();
     let found = findings.iter().find(|f| f.subject == subject);
     found.unwrap_or_else(|| panic!("nothing about {subject} in {findings:?}")).clone()
 }
@@ -22,7 +22,7 @@ async fn a_replica_leaves_best_effort() {
     let (master, replica) = (durable.start(), Redis::start());
     show_doctor(&master);
     let client = client(&master.url(""), TTL).await;
-    let findings = client.diagnose().await.unwrap();
+    let findings = client.admin().diagnose().await.unwrap();
     assert!(findings.iter().all(|f| f.level.is_none()), "{findings:?}");
     replica.follow(&master);
     eventually("it is attached", || master.command(&["INFO", "replication"]).contains("connected_slaves:1"))
@@ -161,7 +161,7 @@ async fn the_doctor_says_what_it_is_not_allowed_to_read() {
     assert_eq!(finding(&server, "", "permissions").await.severity, Severity::Ok);
     show_doctor(&server);
     for (mode, options) in MODES {
-        let findings = client(&server.url(options), TTL).await.diagnose().await.unwrap();
+        let findings = client(&server.url(options), TTL).await.admin().diagnose().await.unwrap();
         assert!(findings.iter().all(|f| !f.message.contains("not allowed")), "{mode}: {findings:?}");
     }
 }
@@ -176,7 +176,7 @@ async fn the_native_rule_is_enough_for_a_client() {
     let (one, other) = (client(&url, TTL).await, Client::connect(&url).await.unwrap());
     let guard = one.mutex("a").lock().await;
     let guard = guard.unwrap_or_else(|e| panic!("violation[refused]: the rule lacks a command: {e}"));
-    assert_eq!(other.list(Filter::prefix("")).next().await.unwrap().unwrap().name.as_str(), "a");
+    assert_eq!(other.admin().list(Filter::prefix("")).next().await.unwrap().unwrap().name.as_str(), "a");
     assert!(other.holder("a").await.unwrap().is_some());
     assert_eq!(guard.keep_for(Duration::from_millis(50)).await.unwrap(), Released::Yes);
     one.mutex("a").lock().await.unwrap().finish().await.unwrap();
@@ -190,7 +190,7 @@ async fn rights_that_a_listing_lacks_are_named() {
     let rights = ["on", ">pw", "~cotter:*", "&cotter:*", "+@all", "-scan", "-mget", "-keys"];
     assert_eq!(server.command(&[&["ACL", "SETUSER", "small"][..], &rights].concat()), "OK");
     let url = format!("redis://small:pw@127.0.0.1:{}", server.port());
-    let findings = client(&url, TTL).await.diagnose().await.unwrap();
+    let findings = client(&url, TTL).await.admin().diagnose().await.unwrap();
     for needed in ["+scan", "+mget"] {
         let told = |f: &Finding| f.subject == "permissions" && f.message.contains(needed);
         assert!(findings.iter().any(told), "{needed} in {findings:?}");
@@ -217,7 +217,7 @@ async fn a_replica_without_its_master_is_diagnosed() {
     server.command(&["CONFIG", "SET", "replica-serve-stale-data", "no"]);
     let client = client(&server.url(""), TTL).await;
     server.command(&["REPLICAOF", "127.0.0.1", "1"]);
-    let findings = client.diagnose().await.unwrap();
+    let findings = client.admin().diagnose().await.unwrap();
     for (subject, says) in [("role", "this is a replica"), ("requests", "MASTERDOWN")] {
         let is_told = findings
             .iter()
@@ -304,9 +304,9 @@ async fn an_application_may_have_chosen_resp3() {
     let server = Redis::start();
     let url = format!("redis://127.0.0.1:{}/?protocol=resp3", server.port());
     let store = cotter::redis::Store::from_client(redis::Client::open(url).unwrap());
-    let client = Client::builder().backend(store).connect().await.unwrap();
+    let client = Client::builder().connect_to(store).await.unwrap();
     client.mutex("a").lock().await.unwrap().finish().await.unwrap();
-    let findings = client.diagnose().await.unwrap();
+    let findings = client.admin().diagnose().await.unwrap();
     for (subject, says) in [("maxmemory-policy", "noeviction"), ("min-replicas-to-write", "without any")] {
         let is_ok = |f: &&Finding| f.subject == subject && f.severity == Severity::Ok;
         let found = findings.iter().find(is_ok);

@@ -217,7 +217,7 @@ async fn a_replica_is_refused_for_now() {
     let client = client(&replica.url(""), TTL).await;
     let error = client.mutex("a").try_lock().await.unwrap_err();
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unavailable, true), "{error}");
-    let findings = client.diagnose().await.unwrap();
+    let findings = client.admin().diagnose().await.unwrap();
     assert!(findings.iter().any(|f| f.subject == "role" && f.severity == Severity::Problem), "{findings:?}");
     replica.promote();
     drop(client.mutex("a").lock().await.unwrap());
@@ -253,7 +253,7 @@ async fn the_doctor_sees_eviction() {
     let server = Redis::builder().with("maxmemory-policy", "allkeys-lru").start();
     show_doctor(&server);
     let client = client(&server.url(""), TTL).await;
-    let findings = client.diagnose().await.unwrap();
+    let findings = client.admin().diagnose().await.unwrap();
     let found = findings.iter().find(|f| f.subject == "maxmemory-policy").expect("it is looked at");
     assert_eq!((found.severity, found.level), (Severity::Problem, Some(Level::BestEffort)), "{found}");
 }

@@ -60,7 +60,7 @@ async fn a_foreign_key_is_not_shown_as_a_free_lock() {
             assert!(error.kind() == ErrorKind::ForeignKey && error.to_string().contains(name), "{error}");
         }
     }
-    assert!(client.list(Filter::held()).collect().await.unwrap().is_empty());
+    assert!(client.admin().list(Filter::held()).collect().await.unwrap().is_empty());
 }
 
 /// Whoever looks only at the lock's own key finds nothing wrong with it.

@@ -46,7 +46,7 @@ async fn forward(client: TcpStream, target: u16) {
 
 async fn connect(port: u16, options: &str) -> Client {
     let url = format!("redis://127.0.0.1:{port}?{options}");
-    Client::builder().url(url).lease(Lease::renewed(TTL)).connect().await.unwrap()
+    Client::builder().lease(Lease::renewed(TTL)).connect(url).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -63,12 +63,12 @@ async fn locks_work_where_only_scripts_and_keys_are_forwarded() {
         guard.finish().await.unwrap();
         waiting.await.unwrap().unwrap().finish().await.unwrap();
 
-        let findings = other.diagnose().await.unwrap();
+        let findings = other.admin().diagnose().await.unwrap();
         let warned =
             |subject: &str| findings.iter().any(|f| f.subject == subject && f.severity == Severity::Warning);
         assert!(warned("proxy"), "{mode}: {findings:?}");
         assert_eq!(warned("subscriptions"), matches!(mode, "" | "mode=redisson"), "{findings:?}");
-        let listed = other.list(Filter::held()).next().await.unwrap_err();
+        let listed = other.admin().list(Filter::held()).next().await.unwrap_err();
         assert_eq!(listed.kind(), ErrorKind::Unsupported, "{listed}");
         assert!(other.holder("a").await.unwrap().is_none(), "the question has broken nothing");
     }

@@ -19,7 +19,7 @@ fn a_hundred_parties_count_down() {
 #[ignore = "needs redis-server"]
 async fn a_latch_whose_note_was_deleted_is_gone() {
     let (server, clock) = (Redis::start(), ManualClock::new());
-    let client = Client::builder().url(server.url("")).clock(clock.clone()).connect().await.unwrap();
+    let client = Client::builder().clock(clock.clone()).connect(server.url("")).await.unwrap();
     let latch = client.latch("a");
     latch.create(2).await.unwrap();
     let waiting = tokio::spawn(latch.wait());

@@ -80,8 +80,7 @@ async fn a_black_hole_is_left_for_a_new_connection() {
     let server = Redis::start();
     let proxy = Proxy::start(server.port());
     let url = proxy.redis_url("timeout=300ms&connect_timeout=300ms");
-    let client =
-        Client::builder().url(url).lease(Lease::renewed(Duration::from_secs(3))).connect().await.unwrap();
+    let client = Client::builder().lease(Lease::renewed(Duration::from_secs(3))).connect(url).await.unwrap();
     let guard = client.mutex("a").lock().await.unwrap();
     // Silence on what is open; what is opened from now on works.
     proxy.lose_reply(b"", Loss::Silence);

@@ -23,7 +23,7 @@ fn memory(server: &Redis) -> u64 {
 async fn names_that_are_used_once_do_not_pile_up() {
     let server = Redis::builder().with("hz", "100").start();
     let client =
-        Client::builder().url(server.url("retain=100ms")).lease(Lease::renewed(TTL)).connect().await.unwrap();
+        Client::builder().lease(Lease::renewed(TTL)).connect(server.url("retain=100ms")).await.unwrap();
     let count = sized(100_000, 1_000_000);
     let before = memory(&server);
     let mut tasks = JoinSet::new();
@@ -145,7 +145,7 @@ async fn a_long_listing_walks_through_the_keys_once() {
         take(&backend, &claim(&format!("name {i:05}"), TTL)).await;
     }
     server.command(&["CONFIG", "RESETSTAT"]);
-    let mut records = client.list(Filter::prefix("name "));
+    let mut records = client.admin().list(Filter::prefix("name "));
     let mut seen = HashSet::new();
     while let Some(record) = records.next().await.unwrap() {
         seen.insert(record.name.to_string());
@@ -170,7 +170,7 @@ async fn a_listing_does_not_take_a_round_trip_for_each_queue() {
     }
     proxy.delay_replies(Duration::from_millis(100));
     let start = Stopwatch::start();
-    let mut records = client.list(Filter::held());
+    let mut records = client.admin().list(Filter::held());
     let mut found = 0;
     while let Some(record) = records.next().await.unwrap() {
         assert_eq!(record.waiters, Some(3));

@@ -11,7 +11,7 @@ fn sixteen_tasks_lock_a_server_and_the_memory_in_both_orders() {
     let (server, store) = (Redis::start(), memory::Store::new());
     let clients: Vec<_> = (0..4)
         .map(|_| {
-            let memory = Client::builder().backend(store.clone()).connect().wait().unwrap();
+            let memory = Client::builder().connect_to(store.clone()).wait().unwrap();
             [Client::connect(server.url("")).wait().unwrap(), memory]
         })
         .collect();
@@ -27,8 +27,8 @@ fn none_is_held_when_a_server_is_down() {
     let (server, store) = (Redis::start(), memory::Store::new());
     let proxy = Proxy::start(server.port());
     let give_up = Duration::from_millis(500);
-    let redis = Client::builder().url(proxy.redis_url("")).give_up(give_up).connect().wait().unwrap();
-    let connect = || Client::builder().backend(store.clone()).connect().wait().unwrap();
+    let redis = Client::builder().give_up(give_up).connect(proxy.redis_url("")).wait().unwrap();
+    let connect = || Client::builder().connect_to(store.clone()).wait().unwrap();
     let (memory, other) = (connect(), connect());
     proxy.refuse(true);
     proxy.cut();

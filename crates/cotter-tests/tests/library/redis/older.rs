@@ -52,7 +52,7 @@ async fn plain_renews_only_its_own() {
 async fn a_chosen_request_id_is_stored_and_a_foreign_one_named() {
     let server = Redis::start();
     let url = server.url("mode=plain&request_id=order-7");
-    let client = Client::builder().url(url).lease(Lease::fixed(TTL)).connect().await.unwrap();
+    let client = Client::builder().lease(Lease::fixed(TTL)).connect(url).await.unwrap();
     let guard = client.mutex("a").lock().await.unwrap();
     assert_eq!(server.command(&["GET", "a"]), "order-7");
     assert!(client.mutex("a").try_lock().await.unwrap().is_none(), "the same value is no way in");
@@ -96,8 +96,7 @@ async fn getset_and_hand_written_code_exclude_each_other() {
 async fn getset_takes_leases_of_10_ms() {
     let server = Redis::start();
     let url = server.url("mode=getset");
-    let client =
-        Client::builder().url(url).lease(Lease::fixed(Duration::from_millis(10))).connect().await.unwrap();
+    let client = Client::builder().lease(Lease::fixed(Duration::from_millis(10))).connect(url).await.unwrap();
     for _ in 0..20 {
         let guard = client.mutex("a").lock().await.unwrap();
         assert!(guard.remaining().is_some_and(|left| left <= Duration::from_millis(10)));
@@ -138,7 +137,7 @@ async fn getset_has_no_owner() {
     let server = Redis::start();
     let url = server.url("mode=getset");
     let short = Lease::fixed(Duration::from_millis(50));
-    let client = Client::builder().url(url).lease(short).connect().await.unwrap();
+    let client = Client::builder().lease(short).connect(url).await.unwrap();
     let late = client.mutex("a").lock().await.unwrap();
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert!(getset_by_hand(&server, 5_000));

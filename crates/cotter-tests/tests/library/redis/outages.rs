@@ -21,8 +21,8 @@ const USUAL: Duration = Duration::from_millis(250);
 const SOON: Duration = Duration::from_millis(700);
 
 async fn client(url: &str, give_up: Duration) -> Client {
-    let builder = Client::builder().url(url).lease(Lease::renewed(TTL)).give_up(give_up);
-    let client = builder.connect().await.unwrap();
+    let builder = Client::builder().lease(Lease::renewed(TTL)).give_up(give_up);
+    let client = builder.connect(url).await.unwrap();
     // The runtime has a connection of its own after this.
     for i in 0..5 {
         client.mutex(format!("warm {i}")).lock().await.unwrap().finish().await.unwrap();
@@ -146,7 +146,7 @@ async fn begin<F: Future>(server: &Redis, mut future: std::pin::Pin<&mut F>) {
 fn a_future_that_is_not_polled_holds_up_no_other_name() {
     let server = Redis::start();
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-    let client = Client::builder().url(server.url("")).lease(Lease::renewed(TTL)).connect().wait().unwrap();
+    let client = Client::builder().lease(Lease::renewed(TTL)).connect(server.url("")).wait().unwrap();
     runtime.block_on(async {
         for round in 0..6 {
             let mut kept = pin!(client.mutex(format!("kept {round}")).lock());
@@ -305,9 +305,9 @@ async fn connecting_takes_three_round_trips_at_most() {
 async fn closing_ends_those_who_stand_in_line_for_themselves() {
     let server = Redis::start();
     for local_turns in [true, false] {
-        let builder =
-            Client::builder().url(server.url("")).lease(Lease::renewed(TTL)).local_turns(local_turns);
-        let (one, other) = (builder.connect().await.unwrap(), client(&server.url(""), TTL).await);
+        let builder = Client::builder().lease(Lease::renewed(TTL)).local_turns(local_turns);
+        let (one, other) =
+            (builder.connect(server.url("")).await.unwrap(), client(&server.url(""), TTL).await);
         let held = other.mutex("a").lock().await.unwrap();
         let waiting = [tokio::spawn(one.mutex("a").lock()), tokio::spawn(one.mutex("a").lock())];
         let places = if local_turns { 1 } else { 2 };
@@ -375,8 +375,7 @@ async fn an_outage_is_told_at_its_start_and_at_its_end() {
     let server = Redis::start();
     let proxy = Proxy::start(server.port());
     let lease = Lease::renewed(Duration::from_secs(6));
-    let client =
-        Client::builder().url(proxy.redis_url("timeout=500ms")).lease(lease).connect().await.unwrap();
+    let client = Client::builder().lease(lease).connect(proxy.redis_url("timeout=500ms")).await.unwrap();
     let mut held = Vec::new();
     for i in 0..100 {
         held.push(client.mutex(format!("a {i}")).lock().await.unwrap());

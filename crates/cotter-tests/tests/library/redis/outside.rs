@@ -20,7 +20,7 @@ async fn a_lock_of_plain_is_shown_and_evicted() {
     let (one, other) =
         (client(&server.url("mode=plain"), TTL).await, client(&server.url("mode=plain"), TTL).await);
     assert!(other.holder("a").await.unwrap().is_none());
-    assert_eq!(other.evict_with("a", NOW).await.unwrap(), Eviction::NotHeld);
+    assert_eq!(other.admin().evict_with("a", NOW).await.unwrap(), Eviction::NotHeld);
     let guard = one.mutex("a").lock().await.unwrap();
     let seen = holder(&other, "a").await;
     assert!(
@@ -28,11 +28,11 @@ async fn a_lock_of_plain_is_shown_and_evicted() {
         "{seen:?}"
     );
     assert_eq!(holder(&one, "a").await.token, guard.token(), "of its own it knows the token");
-    drop(other.evict_with("a", NOW).await.unwrap());
+    drop(other.admin().evict_with("a", NOW).await.unwrap());
     let next = other.mutex("a").try_lock().await.unwrap().expect("at once");
     assert_eq!(guard.release().await.unwrap(), Released::AlreadyLost);
     // Marked: it runs out, and its holder is told.
-    drop(one.evict("a").await.unwrap());
+    drop(one.admin().evict("a").await.unwrap());
     assert!(one.mutex("a").try_lock().await.unwrap().is_none());
     let error = next.extend(TTL).await.unwrap_err();
     assert_eq!(error.lost().unwrap().cause, LossCause::Evicted);
@@ -41,8 +41,12 @@ async fn a_lock_of_plain_is_shown_and_evicted() {
     server.command(&["EVAL", raw, "1", "b"]);
     let seen = holder(&other, "b").await;
     assert!(seen.label.contains("\\xff\\x00 raw") && seen.remaining.is_none(), "{seen:?}");
-    assert_eq!(other.evict("b").await.unwrap_err().kind(), ErrorKind::Unsupported, "it would never pass on");
-    drop(other.evict_with("b", NOW).await.unwrap());
+    assert_eq!(
+        other.admin().evict("b").await.unwrap_err().kind(),
+        ErrorKind::Unsupported,
+        "it would never pass on"
+    );
+    drop(other.admin().evict_with("b", NOW).await.unwrap());
     drop(other.mutex("b").try_lock().await.unwrap().expect("free"));
     server.command(&["RPUSH", "c", "x"]);
     assert_eq!(other.holder("c").await.unwrap_err().kind(), ErrorKind::ForeignKey);
@@ -58,8 +62,8 @@ async fn a_lock_of_getset_is_shown_and_evicted() {
     let guard = one.mutex("a").lock().await.unwrap();
     let seen = holder(&other, "a").await;
     assert!(seen.remaining.is_some_and(|left| left <= TTL + TTL / 10), "{seen:?}");
-    assert_eq!(other.evict("a").await.unwrap_err().kind(), ErrorKind::Unsupported);
-    drop(other.evict_with("a", NOW).await.unwrap());
+    assert_eq!(other.admin().evict("a").await.unwrap_err().kind(), ErrorKind::Unsupported);
+    drop(other.admin().evict_with("a", NOW).await.unwrap());
     // In the same millisecond, the next holder would write the same value.
     tokio::time::sleep(Duration::from_millis(2)).await;
     let next = other.mutex("a").try_lock().await.unwrap().expect("at once");
@@ -79,9 +83,9 @@ async fn what_an_older_mode_cannot_do_is_said_of_the_mode() {
         let guard = client.mutex("a").lock().await.unwrap();
         let token = EvictOrder::new().only(1.into()).at_once();
         let refused = [
-            client.list(Filter::prefix("")).next().await.map(drop),
+            client.admin().list(Filter::prefix("")).next().await.map(drop),
             client.note("a").await.map(drop),
-            client.evict_with("a", token).await.map(drop),
+            client.admin().evict_with("a", token).await.map(drop),
             client.rwlock("a").try_read().await.map(drop),
         ];
         for (i, answer) in refused.into_iter().enumerate() {

@@ -20,7 +20,7 @@ async fn many_short_leases_over_a_slow_connection(mode: &str) {
     let proxy = Proxy::start(server.port());
     let ttl = Duration::from_secs(2);
     let url = proxy.redis_url(mode);
-    let client = Client::builder().url(url).lease(Lease::renewed(ttl)).connect().await.unwrap();
+    let client = Client::builder().lease(Lease::renewed(ttl)).connect(url).await.unwrap();
     let guards = hold(&client, 300).await;
     proxy.delay_requests(Duration::from_millis(5));
     proxy.delay_replies(Duration::from_millis(5));
@@ -59,7 +59,7 @@ async fn what_became_of_one_key_does_not_matter_to_the_others() {
     for mode in ["mode=plain", "mode=getset", "mode=redisson"] {
         let ttl = Duration::from_secs(1);
         let url = server.url(mode);
-        let client = Client::builder().url(url).lease(Lease::renewed(ttl)).connect().await.unwrap();
+        let client = Client::builder().lease(Lease::renewed(ttl)).connect(url).await.unwrap();
         let guards = hold(&client, 20).await;
         server.command(&["DEL", "held 7"]);
         match mode {

@@ -40,13 +40,7 @@ fn pair() -> (Redis, Redis) {
 
 async fn connect(server: &Redis, options: &str) -> Client {
     let url = server.url(&format!("{options}&{PATIENT}"));
-    Client::builder()
-        .url(url)
-        .lease(Lease::renewed(TTL))
-        .give_up(Duration::from_secs(5))
-        .connect()
-        .await
-        .unwrap()
+    Client::builder().lease(Lease::renewed(TTL)).give_up(Duration::from_secs(5)).connect(url).await.unwrap()
 }
 
 async fn try_for(client: &Client, wait: Duration) -> Option<Guard> {
@@ -233,7 +227,7 @@ fn the_contract_holds_with_replicas() {
 
 /// The number of holders that a server lists, and why they may be out of date.
 async fn listed(client: &Client) -> (usize, Option<String>) {
-    let (mut records, mut holders) = (client.list(Filter::held()), 0);
+    let (mut records, mut holders) = (client.admin().list(Filter::held()), 0);
     while let Some(record) = records.next().await.unwrap() {
         holders += record.holders.len();
     }
@@ -245,8 +239,8 @@ async fn listed(client: &Client) -> (usize, Option<String>) {
 #[ignore = "needs redis-server"]
 async fn a_replica_lists_locks_with_a_caution() {
     let (mut master, replica) = pair();
-    let builder = Client::builder().url(master.url(PATIENT)).lease(Lease::renewed(20 * TTL));
-    let client = builder.connect().await.unwrap();
+    let builder = Client::builder().lease(Lease::renewed(20 * TTL));
+    let client = builder.connect(master.url(PATIENT)).await.unwrap();
     let _lock = client.mutex("a").lock().await.unwrap();
     let semaphore = client.semaphore("b", 3);
     let _permits = [semaphore.acquire().await.unwrap(), semaphore.acquire().await.unwrap()];

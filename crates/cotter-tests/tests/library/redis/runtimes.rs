@@ -15,7 +15,7 @@ use tokio::runtime::{Builder, Runtime};
 const TTL: Duration = Duration::from_secs(60);
 
 fn client(url: &str) -> Client {
-    Client::builder().url(url).lease(Lease::renewed(TTL)).connect().wait().unwrap()
+    Client::builder().lease(Lease::renewed(TTL)).connect(url).wait().unwrap()
 }
 
 fn runtime() -> Runtime {

@@ -99,8 +99,7 @@ async fn twenty_readers_and_two_writers() {
     let (watch, end) = (Stopwatch::of(Kind::UnfairShare), Instant::now() + Duration::from_secs(4));
     let mut tasks = JoinSet::new();
     for i in 0..22 {
-        let client =
-            Client::builder().url(server.url("")).lease(Lease::renewed(LONG)).connect().await.unwrap();
+        let client = Client::builder().lease(Lease::renewed(LONG)).connect(server.url("")).await.unwrap();
         let (lock, room) = (client.rwlock("a"), room.clone());
         let pause = Duration::from_millis(5 + i % 5);
         tasks.spawn(async move {

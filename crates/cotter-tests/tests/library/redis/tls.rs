@@ -142,12 +142,12 @@ async fn first_without_a_provider_then_with_one() {
     let url = secure.url(&authority.ca());
     client(&url, TTL).await.mutex("a").lock().await.unwrap().finish().await.unwrap();
     // The driver would panic without one.
-    let error = Client::builder().backend(theirs()).connect().await.unwrap_err();
+    let error = Client::builder().connect_to(theirs()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Config, "{error}");
     assert!(error.to_string().contains("install_default"), "{error}");
     rustls::crypto::ring::default_provider().install_default().expect("nobody has installed one");
     client(&url, TTL).await.mutex("a").lock().await.unwrap().finish().await.unwrap();
-    let error = Client::builder().backend(theirs()).connect().await.unwrap_err();
+    let error = Client::builder().connect_to(theirs()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Denied, "the system does not trust this server: {error}");
 }
 

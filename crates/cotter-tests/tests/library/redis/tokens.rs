@@ -129,7 +129,7 @@ async fn a_lease_of_three_days_lasts_three_days() {
 async fn a_lease_that_came_by_message_is_as_long_as_any() {
     let server = Redis::start();
     let lease = Lease::fixed(Duration::from_secs(60));
-    let connect = || Client::builder().url(server.url("")).lease(lease).connect();
+    let connect = || Client::builder().lease(lease).connect(server.url(""));
     let (first, second) = (connect().await.unwrap(), connect().await.unwrap());
     let guard = first.mutex("a").lock().await.unwrap();
     let waiting = tokio::spawn(second.mutex("a").lock());

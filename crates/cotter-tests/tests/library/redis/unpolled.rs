@@ -12,7 +12,7 @@ const TTL: Duration = Duration::from_secs(60);
 const SOON: Duration = Duration::from_secs(10);
 
 async fn client(server: &Redis) -> Client {
-    Client::builder().url(server.url("")).lease(Lease::renewed(TTL)).connect().await.unwrap()
+    Client::builder().lease(Lease::renewed(TTL)).connect(server.url("")).await.unwrap()
 }
 
 /// Polls once, and no more. The server stands still meanwhile, or its answer could be there already.

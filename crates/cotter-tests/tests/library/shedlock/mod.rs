@@ -23,7 +23,7 @@ pub(crate) trait Database {
 }
 
 pub(crate) async fn client(url: &str) -> Client {
-    Client::builder().url(url).lease(Lease::renewed(TTL)).local_turns(false).connect().await.unwrap()
+    Client::builder().lease(Lease::renewed(TTL)).local_turns(false).connect(url).await.unwrap()
 }
 
 /// A program in Java that locks with ShedLock.
@@ -145,8 +145,8 @@ async fn late_releases_free_nobody(database: &impl Database, peer: &mut Peer, ou
     assert!(!peer.does("extend over 20000"));
     assert!(ours.mutex("over").try_lock().await.unwrap().is_none());
     guard.finish().await.unwrap();
-    let short = Client::builder().url(database.url("")).lease(Lease::fixed(Duration::from_millis(200)));
-    let short = short.connect().await.unwrap();
+    let short = Client::builder().lease(Lease::fixed(Duration::from_millis(200)));
+    let short = short.connect(database.url("")).await.unwrap();
     let guard = short.mutex("ours-over").lock().await.unwrap();
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(!guard.is_valid() && peer.does("lock ours-over 20000 0"));
@@ -208,7 +208,7 @@ pub(crate) async fn holders_are_named_after_their_end(database: &impl Database) 
     assert_eq!(held_by(&client, "named").await, held);
     let order = EvictOrder::new().only(held.1);
     for order in [order, order, order.at_once()] {
-        let evicted = client.evict_with("named", order).await.unwrap();
+        let evicted = client.admin().evict_with("named", order).await.unwrap();
         assert_eq!(evicted, Eviction::Evicted { token: held.1 });
     }
     for (name, last) in [("again", EvictOrder::new()), ("again at once", EvictOrder::new().at_once())] {
@@ -216,7 +216,7 @@ pub(crate) async fn holders_are_named_after_their_end(database: &impl Database) 
         let held = held_by(&client, name).await;
         for order in [EvictOrder::new(), last] {
             assert_eq!(held_by(&client, name).await, held);
-            let evicted = client.evict_with(name, order).await.unwrap();
+            let evicted = client.admin().evict_with(name, order).await.unwrap();
             assert_eq!(evicted, Eviction::Evicted { token: held.1 });
         }
         let lost = guard.extend(TTL).await.unwrap_err();

@@ -31,7 +31,7 @@ fn other_process(test: &str, place: &Place) -> Child {
 
 /// In the other process.
 fn try_to_take(path: &str) {
-    let client = Client::builder().backend(Store::at(path)).connect().wait().unwrap();
+    let client = Client::builder().connect_to(Store::at(path)).wait().unwrap();
     for count in 0..200 {
         let taken = client.mutex(NAME).try_lock().wait().unwrap();
         demand(
@@ -98,7 +98,7 @@ fn a_deleted_index_of_the_log_makes_no_second_holder() {
     const TTL: Duration = Duration::from_secs(3);
     let beside = |path: &str, what: &str| PathBuf::from(format!("{path}.{what}"));
     if let Ok(path) = std::env::var(OTHER) {
-        let client = Client::builder().backend(Store::at(&path)).connect().wait().unwrap();
+        let client = Client::builder().connect_to(Store::at(&path)).wait().unwrap();
         client.mutex("of-the-other").lock().wait().unwrap().finish().wait().unwrap();
         fs::write(beside(&path, "ready"), "").unwrap();
         wait_for(&beside(&path, "asked"));

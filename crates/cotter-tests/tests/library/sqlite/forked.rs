@@ -15,8 +15,9 @@ fn a_fork_of_a_process_that_uses_sqlite_gets_no_connection() {
         let client = place.client();
         let held = client.mutex("a").lock().wait().unwrap();
         let child = fork(|| {
-            let builder = || Client::builder().backend(place.store());
-            for answer in [builder().connect().wait().map(drop), builder().migrate().wait()] {
+            let connected = Client::builder().connect_to(place.store()).wait().map(drop);
+            let migrated = Client::builder().migrate_store(place.store()).wait();
+            for answer in [connected, migrated] {
                 let why = "a fork uses it without file locks: others delete the log that it writes to";
                 demand(answer.is_err(), Kind::Overlap, why);
                 let error = answer.unwrap_err();

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 const MS: Duration = Duration::from_millis(1);
 
 fn connect(path: &Path) -> Result<Client, Error> {
-    Client::builder().backend(Store::at(path)).connect().wait()
+    Client::builder().connect_to(Store::at(path)).wait()
 }
 
 /// SQLite keeps the log beside the file that a link leads to.
@@ -91,7 +91,7 @@ fn a_directory_is_refused_as_what_it_is() {
 fn a_path_need_not_be_text() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::at(dir.path().join(OsStr::from_bytes(b"caf\xe9?mode=ro#%20.db")));
-    Client::builder().backend(store.clone()).migrate().wait().unwrap();
-    let client = Client::builder().backend(store).connect().wait().unwrap();
+    Client::builder().migrate_store(store.clone()).wait().unwrap();
+    let client = Client::builder().connect_to(store).wait().unwrap();
     client.mutex("a").lock().wait().unwrap().finish().wait().unwrap();
 }

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::Duration;
 
 fn connect(path: &Path) -> Result<Client, Error> {
-    Client::builder().backend(Store::at(path)).connect().wait()
+    Client::builder().connect_to(Store::at(path)).wait()
 }
 
 /// Runs a test of this program once more, among mounts of its own: `"$2"` is this program and `"$3"` the test.
@@ -67,7 +67,7 @@ fn a_container_with_a_boot_id_of_its_own_shares_the_locks() {
         // Another writer of the row, which changes nothing for its holder.
         let waited = client.mutex("outside").try_lock_for(Duration::from_millis(100)).wait().unwrap();
         demand(waited.is_none(), Kind::Overlap, "held by a process outside of the container");
-        let findings = client.diagnose().wait().unwrap();
+        let findings = client.admin().diagnose().wait().unwrap();
         assert!(findings.iter().any(|finding| finding.subject == "boot"), "{findings:?}");
         // The process ends, and its lease does not.
         std::mem::forget(client.mutex("inside").lease(lease).lock().wait().unwrap());
@@ -122,7 +122,7 @@ mod fuse {
         const TEST: &str = "sqlite::namespaces::fuse::a_file_system_of_other_hosts_is_refused";
         if let Some(directory) = std::env::var_os(REMOTE) {
             let path = PathBuf::from(directory).join("locks.db");
-            let migrated = Client::builder().backend(Store::at(&path)).migrate().wait();
+            let migrated = Client::builder().migrate_store(Store::at(&path)).wait();
             for error in [migrated.unwrap_err(), connect(&path).unwrap_err()] {
                 assert!(
                     error.kind() == ErrorKind::Denied && error.to_string().contains("is on FUSE"),

@@ -1,11 +1,12 @@
 //! Databases that cannot be used, and what the errors say.
 
 use super::place::Place;
+use cotter::backend::Connect as _;
 use cotter::{Client, Error, ErrorKind, Severity, sqlite};
 use std::path::Path;
 
 fn refused(path: &Path) -> Error {
-    Client::builder().backend(sqlite::Store::at(path)).connect().wait().unwrap_err()
+    Client::builder().connect_to(sqlite::Store::at(path)).wait().unwrap_err()
 }
 
 #[test]
@@ -37,7 +38,7 @@ fn another_file_is_left_alone() {
     let error = refused(&path);
     assert_eq!(error.kind(), ErrorKind::Config, "{error}");
     assert!(error.to_string().contains("not an SQLite database"), "{error}");
-    assert!(Client::builder().backend(sqlite::Store::at(&path)).migrate().wait().is_err());
+    assert!(Client::builder().migrate_store(sqlite::Store::at(&path)).wait().is_err());
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
 }
 
@@ -63,19 +64,19 @@ fn the_printed_schema_is_enough() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("locks.db");
     let store = sqlite::Store::at(&path);
-    let schema = Client::builder().backend(store.clone()).schema().unwrap().expect("tables are needed");
+    let schema = store.schema().expect("tables are needed");
     rusqlite::Connection::open(&path).unwrap().execute_batch(&schema).unwrap();
-    let client = Client::builder().backend(store).connect().wait().unwrap();
+    let client = Client::builder().connect_to(store).wait().unwrap();
     client.mutex("a").lock().wait().unwrap().finish().wait().unwrap();
     // Without WAL it works as well, and doctor says what that costs.
-    let findings = client.diagnose().wait().unwrap();
+    let findings = client.admin().diagnose().wait().unwrap();
     let journal = findings.iter().find(|f| f.subject == "journal").unwrap();
     assert!(journal.severity == Severity::Warning && journal.message.contains("delete"), "{journal}");
 }
 
 #[test]
 fn doctor_has_nothing_against_a_migrated_database() {
-    let findings = Place::new().client().diagnose().wait().unwrap();
+    let findings = Place::new().client().admin().diagnose().wait().unwrap();
     assert!(findings.iter().all(|f| f.severity == Severity::Ok), "{findings:?}");
     assert!(findings.iter().any(|f| f.message.contains("WAL")), "{findings:?}");
 }

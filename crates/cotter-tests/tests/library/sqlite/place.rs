@@ -17,7 +17,7 @@ impl Place {
     }
 
     pub(super) fn migrate(&self) {
-        Client::builder().backend(self.store()).migrate().wait().unwrap();
+        Client::builder().migrate_store(self.store()).wait().unwrap();
     }
 
     pub(super) fn path(&self) -> PathBuf {
@@ -29,11 +29,11 @@ impl Place {
     }
 
     pub(super) fn client(&self) -> Client {
-        Client::builder().backend(self.store()).connect().wait().unwrap()
+        Client::builder().connect_to(self.store()).wait().unwrap()
     }
 
     pub(super) fn client_on(&self, clock: &ManualClock) -> Client {
-        Client::builder().backend(self.store()).clock(clock.clone()).connect().wait().unwrap()
+        Client::builder().clock(clock.clone()).connect_to(self.store()).wait().unwrap()
     }
 
     /// As somebody else opens it.

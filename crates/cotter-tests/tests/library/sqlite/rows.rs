@@ -96,7 +96,7 @@ fn a_name_is_never_part_of_a_statement() {
     let client = place.client();
     let guard = client.mutex(name).lock().wait().unwrap();
     guard.put_note_at("'; DROP TABLE cotter_notes; --", b"note").wait().unwrap();
-    let records = client.list(Filter::prefix("a'")).collect().wait().unwrap();
+    let records = client.admin().list(Filter::prefix("a'")).collect().wait().unwrap();
     assert_eq!(records[0].name.as_str(), name);
     guard.finish().wait().unwrap();
 }

@@ -10,7 +10,7 @@ const MS: Duration = Duration::from_millis(1);
 
 fn impatient(place: &Place) -> Client {
     let store = place.store().with_timeout(100 * MS);
-    Client::builder().backend(store).give_up(400 * MS).connect().wait().unwrap()
+    Client::builder().give_up(400 * MS).connect_to(store).wait().unwrap()
 }
 
 /// As by a process that is stopped inside a transaction.

@@ -104,7 +104,7 @@ async fn a_holder_of_another_client_is_listed_and_evicted() {
     assert_eq!(theirs.ask("lock", "try", "/kazoo-evicted"), "held");
     let held = client.holder("kazoo-evicted").await.unwrap().expect("it is held");
     assert_eq!(held.holders[0].label, "theirs");
-    assert!(matches!(client.evict("kazoo-evicted").await, Ok(cotter::Eviction::Evicted { .. })));
+    assert!(matches!(client.admin().evict("kazoo-evicted").await, Ok(cotter::Eviction::Evicted { .. })));
     client.mutex("kazoo-evicted").try_lock().await.unwrap().expect("free").finish().await.unwrap();
 }
 

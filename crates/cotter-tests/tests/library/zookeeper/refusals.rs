@@ -55,7 +55,7 @@ async fn the_nodes_of_a_user_are_closed_to_others() {
     let also_ours = Client::connect(url("app:secret@")).await.unwrap();
     assert!(also_ours.mutex("a").try_lock().await.unwrap().is_none());
     // They do not hide the locks of others.
-    let mut listed = theirs.list(Filter::default()).collect().await.unwrap();
+    let mut listed = theirs.admin().list(Filter::default()).collect().await.unwrap();
     listed.sort_by(|one, other| one.name.cmp(&other.name));
     let problem = |at: usize| listed[at].problem.as_deref().unwrap_or_default().to_owned();
     assert_eq!((listed.len(), listed[1].holders.len()), (2, 1), "{listed:?}");

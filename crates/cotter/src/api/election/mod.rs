@@ -4,14 +4,14 @@
 //! |---|---|
 //! | `leadership` | being the leader |
 //! | `announcement` | the note in which a leader announces itself |
-//! | `observer` | following the leader |
+//! | `watch` | following the leader |
 
 mod announcement;
 mod leadership;
-mod observer;
+mod watch;
 
 pub use leadership::Leadership;
-pub use observer::{Leader, Observer};
+pub use watch::{Leader, LeaderState, LeaderWatch};
 
 use crate::api::request::LockRequest;
 use crate::engine::{Core, Wait};
@@ -55,7 +55,7 @@ use std::time::Duration;
 ///
 /// Candidates take turns in the order of the store's queue, including those of one process. A candidate is never
 /// re-elected without the store: there are no [local turns](crate::Builder::local_turns), and no owners.
-#[must_use = "a handle does nothing; call campaign(), leader() or observe()"]
+#[must_use = "a handle does nothing; call campaign(), leader() or watch()"]
 #[derive(Clone)]
 pub struct Election(LockRequest);
 
@@ -132,14 +132,14 @@ impl Election {
         Op::new(&self.0.core().engine, async move {
             core.usable()?;
             let (asked, name) = (core.clone(), name?);
-            observer::check(&core).map_err(|e| e.with_name(&name))?;
-            core.on_engine(async move { Ok(observer::look(&asked, &name).await?.leader) }).await
+            watch::check(&core).map_err(|e| e.with_name(&name))?;
+            core.on_engine(async move { Ok(watch::look(&asked, &name).await?.leader) }).await
         })
     }
 
-    /// Returns an observer that follows the leader. Nothing is requested before the first [`next`](Observer::next).
-    pub fn observe(&self) -> Observer {
-        Observer::new(self.0.core().clone(), self.0.name().cloned())
+    /// Returns a watch that follows the leader. Nothing is requested before its first [`changed`](LeaderWatch::changed).
+    pub fn watch(&self) -> LeaderWatch {
+        LeaderWatch::new(self.0.core().clone(), self.0.name().cloned())
     }
 
     /// Refuses a store in which nobody could follow.

@@ -106,7 +106,7 @@ impl Guard {
     /// # use cotter::{Client, memory, quorum};
     /// # fn main() -> cotter::Result<()> {
     /// # let members = [memory::Store::new(), memory::Store::new(), memory::Store::new()];
-    /// let client = Client::builder().backend(quorum::Store::new(members)?).connect().wait()?;
+    /// let client = Client::builder().connect_to(quorum::Store::new(members)?).wait()?;
     /// let guard = client.mutex("orders").lock().wait()?;
     /// assert_eq!(guard.votes().expect("it is a quorum").to_string(), "3 of 3");
     /// # Ok(()) }

@@ -185,6 +185,16 @@ impl Semaphore {
         Guard::from(self.acquire().await?).run(work).await
     }
 
+    /// Like [`with`](Self::with), but does not wait. Returns `None` if too few permits are free: `work` was not run.
+    ///
+    /// Cancel safety: as for [`with`](Self::with).
+    ///
+    /// # Errors
+    /// As [`try_acquire`](Self::try_acquire) and [`with`](Self::with).
+    pub async fn try_with<T>(&self, work: impl AsyncFnOnce(&Guard) -> T) -> Result<Option<T>> {
+        self.try_with_for(Duration::ZERO, work).await
+    }
+
     /// Like [`with`](Self::with), but waits for at most `wait`; zero tries once. Returns `None` if too few permits were
     /// free all that time: `work` was not run.
     ///
@@ -192,7 +202,7 @@ impl Semaphore {
     ///
     /// # Errors
     /// As [`try_acquire_for`](Self::try_acquire_for) and [`with`](Self::with).
-    pub async fn try_with<T>(
+    pub async fn try_with_for<T>(
         &self,
         wait: Duration,
         work: impl AsyncFnOnce(&Guard) -> T,

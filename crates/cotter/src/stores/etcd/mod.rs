@@ -75,7 +75,7 @@ const SCHEME: &str = "etcd";
 /// # use cotter::{etcd, Client};
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> cotter::Result<()> {
 /// let store = etcd::Store::from_url("etcd://etcd-0,etcd-1,etcd-2?ca=/etc/etcd/ca.pem")?;
-/// let client = Client::builder().backend(store).connect().await?;
+/// let client = Client::builder().connect_to(store).await?;
 /// let guard = client.mutex("orders:cleanup").lock().await?;
 /// guard.finish().await?;
 /// # Ok(()) }

@@ -5,7 +5,7 @@
 //! the ticket before its own to end.
 //!
 //! # Files in the directory
-//! - `NAME.lock`, one for each name that was ever used. Only [`Client::prune`](crate::Client::prune) deletes it, under
+//! - `NAME.lock`, one for each name that was ever used. Only [`Admin::prune`](crate::Admin::prune) deletes it, under
 //!   its lock, because another process may be waiting for it.
 //! - `NAME.queue/`, one ticket for each process that waits. It exists only while there are waiters.
 //! - `NAME.readers/`, one record for each reader. The next writer removes the records of readers that were killed.
@@ -128,7 +128,7 @@ const SCHEME: &str = "file";
 /// # use cotter::{file, Client};
 /// # fn main() -> cotter::Result<()> {
 /// # let private = tempfile::tempdir().unwrap();
-/// let client = Client::builder().backend(file::Store::at(private.path().join("locks"))).connect().wait()?;
+/// let client = Client::builder().connect_to(file::Store::at(private.path().join("locks"))).wait()?;
 /// let guard = client.mutex("orders:cleanup").lock().wait()?;
 /// println!("held with token {}", guard.token());
 /// # Ok(()) }

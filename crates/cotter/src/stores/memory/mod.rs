@@ -36,8 +36,8 @@ use tokio::sync::Notify;
 /// # use cotter::{memory, Client};
 /// # fn main() -> cotter::Result<()> {
 /// let store = memory::Store::new();
-/// let one = Client::builder().backend(store.clone()).connect().wait()?;
-/// let other = Client::builder().backend(store).connect().wait()?;
+/// let one = Client::builder().connect_to(store.clone()).wait()?;
+/// let other = Client::builder().connect_to(store).wait()?;
 /// let _guard = one.mutex("orders").lock().wait()?;
 /// assert!(other.mutex("orders").try_lock().wait()?.is_none());
 /// # Ok(()) }

@@ -89,9 +89,9 @@ const SCHEME: &str = "mysql";
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> cotter::Result<()> {
 /// let store = mysql::Store::from_url("mysql://app@db.internal/jobs?password_file=/run/secrets/db")?;
 /// // Once, before the first use, by a user that may create tables; or `cotter migrate`.
-/// Client::builder().backend(store.clone()).migrate().await?;
+/// Client::builder().migrate_store(store.clone()).await?;
 ///
-/// let client = Client::builder().backend(store).connect().await?;
+/// let client = Client::builder().connect_to(store).await?;
 /// let guard = client.mutex("orders:cleanup").lock().await?;
 /// guard.finish().await?;
 /// # Ok(()) }
@@ -174,7 +174,7 @@ impl Store {
     /// let settings = mysql_async::Opts::from_url("mysql://app:…@db-1/shop")?;
     /// let pool = mysql_async::Pool::new(settings.clone());
     /// let store = Store::from_opts(settings)?.with_options("mode=advisory")?;
-    /// let client = Client::builder().backend(store).connect().await?;
+    /// let client = Client::builder().connect_to(store).await?;
     /// # Ok(())
     /// # }
     /// ```

@@ -77,9 +77,9 @@ const SCHEME: &str = "postgres";
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> cotter::Result<()> {
 /// let store = postgres::Store::from_url("postgres://app@db.internal/jobs?password_file=/run/secrets/db")?;
 /// // Once, before the first use, by a role that may create tables; or `cotter migrate`.
-/// Client::builder().backend(store.clone()).migrate().await?;
+/// Client::builder().migrate_store(store.clone()).await?;
 ///
-/// let client = Client::builder().backend(store).connect().await?;
+/// let client = Client::builder().connect_to(store).await?;
 /// let guard = client.mutex("orders:cleanup").lock().await?;
 /// guard.finish().await?;
 /// # Ok(()) }
@@ -160,7 +160,7 @@ impl Store {
     ///
     /// let settings: tokio_postgres::Config = "host=db-1 user=app password=… dbname=shop".parse()?;
     /// let store = Store::from_config(settings.clone())?.with_options("mode=advisory")?;
-    /// let client = Client::builder().backend(store).connect().await?;
+    /// let client = Client::builder().connect_to(store).await?;
     /// # Ok(())
     /// # }
     /// ```

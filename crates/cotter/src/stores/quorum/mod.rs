@@ -51,7 +51,7 @@ use std::time::Duration;
 /// use cotter::{Client, memory, quorum};
 /// # fn main() -> cotter::Result<()> {
 /// let members = [memory::Store::new(), memory::Store::new(), memory::Store::new()];
-/// let client = Client::builder().backend(quorum::Store::new(members)?).connect().wait()?;
+/// let client = Client::builder().connect_to(quorum::Store::new(members)?).wait()?;
 /// let guard = client.mutex("orders").lock().wait()?;
 /// # drop(guard); Ok(()) }
 /// ```

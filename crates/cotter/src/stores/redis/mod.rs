@@ -95,7 +95,7 @@ const SCHEME: &str = "redis";
 /// # use std::time::Duration;
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> cotter::Result<()> {
 /// let store = redis::Store::from_url("redis://cache.internal/0")?.with_timeout(Duration::from_millis(500));
-/// let client = Client::builder().backend(store).connect().await?;
+/// let client = Client::builder().connect_to(store).await?;
 /// let guard = client.mutex("orders:cleanup").lock().await?;
 /// println!("held with token {}", guard.token());
 /// guard.finish().await?;
@@ -108,7 +108,7 @@ const SCHEME: &str = "redis";
 /// # use cotter::{redis, Client};
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> cotter::Result<()> {
 /// let store = redis::Store::from_url("redis://cache.internal/0?mode=plain")?;
-/// let client = Client::builder().backend(store).connect().await?;
+/// let client = Client::builder().connect_to(store).await?;
 /// if let Some(guard) = client.mutex("lock:orders").try_lock().await? {
 ///     guard.finish().await?;
 /// }

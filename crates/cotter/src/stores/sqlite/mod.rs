@@ -70,8 +70,8 @@ const SCHEME: &str = "sqlite";
 /// # let dir = tempfile::tempdir().unwrap();
 /// # let path = dir.path().join("locks.db");
 /// let store = sqlite::Store::at(path);
-/// Client::builder().backend(store.clone()).migrate().wait()?; // once, before the first use
-/// let client = Client::builder().backend(store).connect().wait()?;
+/// Client::builder().migrate_store(store.clone()).wait()?; // once, before the first use
+/// let client = Client::builder().connect_to(store).wait()?;
 /// let guard = client.mutex("orders:cleanup").lock().wait()?;
 /// guard.finish().wait()?;
 /// # Ok(()) }

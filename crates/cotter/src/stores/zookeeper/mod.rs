@@ -73,7 +73,7 @@ const SCHEME: &str = "zookeeper";
 /// # use cotter::{zookeeper, Client};
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> cotter::Result<()> {
 /// let store = zookeeper::Store::from_url("zookeeper://zk-0,zk-1,zk-2/locks")?;
-/// let client = Client::builder().backend(store).connect().await?;
+/// let client = Client::builder().connect_to(store).await?;
 /// let guard = client.mutex("orders:cleanup").lock().await?;
 /// guard.finish().await?;
 /// # Ok(()) }

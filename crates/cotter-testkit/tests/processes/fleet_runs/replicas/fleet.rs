@@ -330,8 +330,8 @@ impl Fleet<'_> {
     async fn client(&self) -> cotter::Result<Client> {
         let builder = Client::builder();
         match self.store {
-            Store::Directory(path) => builder.backend(cotter::file::Store::at(path)).connect().await,
-            Store::Server(url) => builder.url(url).connect().await,
+            Store::Directory(path) => builder.connect_to(cotter::file::Store::at(path)).await,
+            Store::Server(url) => builder.connect(url).await,
         }
     }
 }

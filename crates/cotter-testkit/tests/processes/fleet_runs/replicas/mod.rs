@@ -66,7 +66,7 @@ fn every_slot_once_on_a_quorum() {
         || servers::Redis::builder().with("appendonly", "yes").with("appendfsync", "always").start();
     let mut members = [durable(), durable(), durable()];
     let url = servers::redlock_url(members.iter().map(servers::Redis::port), "timeout=500ms");
-    let initialized = Client::connect(&url).wait().and_then(|client| client.initialize().wait());
+    let initialized = Client::connect(&url).wait().and_then(|client| client.admin().initialize().wait());
     initialized.expect("the members answer");
     let plan = Plan { slots: sized(100, 2000), each: sized(8, 150), ..plan() };
     play(Store::Server(url), private_folder(), &plan, Some(Box::new(|| members[2].restart())));

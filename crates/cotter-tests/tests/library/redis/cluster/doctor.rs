@@ -8,7 +8,7 @@ use cotter_testkit::timing::eventually;
 
 async fn said(cluster: &RedisCluster, options: &str) -> Vec<Finding> {
     let client = Client::connect(cluster.url(options)).await.unwrap();
-    client.diagnose().await.unwrap()
+    client.admin().diagnose().await.unwrap()
 }
 
 fn about<'a>(findings: &'a [Finding], subject: &str) -> Vec<&'a Finding> {

@@ -34,7 +34,7 @@ const PATIENT: Duration = Duration::from_secs(15);
 
 async fn connect(cluster: &RedisCluster, ttl: Duration, options: &str) -> Client {
     let url = cluster.url(options);
-    Client::builder().url(url).lease(Lease::renewed(ttl)).local_turns(false).connect().await.unwrap()
+    Client::builder().lease(Lease::renewed(ttl)).local_turns(false).connect(url).await.unwrap()
 }
 
 /// The replica of a node becomes the master of its slots; returns which one it is.

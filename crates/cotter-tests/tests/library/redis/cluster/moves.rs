@@ -25,7 +25,7 @@ async fn a_lock_lives_on_while_its_slot_moves() {
     while cluster.move_keys(slot, from, to, 1) > 0 {}
     tokio::time::sleep(TTL / 2).await;
     held.check().expect("violation[needless-loss]: it is renewed where it is");
-    let listed = one.list(Filter::held()).collect().await.unwrap();
+    let listed = one.admin().list(Filter::held()).collect().await.unwrap();
     assert!(listed.iter().all(|record| *record.name == *"b"), "{listed:?}");
     assert_eq!(listed.len(), 1, "what moves hides nothing else");
     let soon = Stopwatch::start();

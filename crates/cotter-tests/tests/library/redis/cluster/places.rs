@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 const MANY: usize = 40;
 
 async fn listed(client: &Client) -> BTreeSet<String> {
-    let records = client.list(Filter::held()).collect().await.unwrap();
+    let records = client.admin().list(Filter::held()).collect().await.unwrap();
     records.into_iter().map(|record| record.name.to_string()).collect()
 }
 
@@ -38,7 +38,7 @@ async fn locks_of_all_masters_are_listed_renewed_and_evicted() {
         let holder = client.holder(name).await.unwrap().expect("it is held");
         assert_eq!(holder.holders.len(), 1, "{name}");
     }
-    assert!(matches!(client.evict(&names[0]).await.unwrap(), Eviction::Evicted { .. }));
+    assert!(matches!(client.admin().evict(&names[0]).await.unwrap(), Eviction::Evicted { .. }));
     for guard in held {
         let _ = guard.finish().await;
     }

@@ -47,7 +47,7 @@ async fn a_server_that_is_no_node_is_told_from_one() {
 async fn redisson_is_refused_however_it_was_chosen() {
     let url = "redis+cluster://127.0.0.1:1";
     let store = Store::from_url(url).unwrap().with_protocol(Protocol::Redisson);
-    let later = Client::builder().backend(store).connect().await.expect_err("nobody would be woken");
+    let later = Client::builder().connect_to(store).await.expect_err("nobody would be woken");
     for error in [later, refusal(&format!("{url}?mode=redisson")).await] {
         assert!(
             error.kind() == ErrorKind::Config && error.to_string().contains("sharded channels"),
@@ -97,6 +97,6 @@ async fn an_announced_address_that_leads_nowhere_is_named() {
 async fn a_cluster_is_no_member_of_a_quorum() {
     let node = alone().await;
     let store = Store::from_url(as_cluster(&node)).unwrap().with_votes(Duration::from_secs(60));
-    let error = Client::builder().backend(store).connect().await.expect_err("it has several masters");
+    let error = Client::builder().connect_to(store).await.expect_err("it has several masters");
     assert!(error.kind() == ErrorKind::Config && error.to_string().contains("quorum"), "{error}");
 }

@@ -120,7 +120,7 @@ async fn a_name_of_another_node_is_refused_with_its_address() {
         says_where(&mutex.lock().await.unwrap_err(), &nodes[1]);
         says_where(&client.holder(ELSEWHERE).await.unwrap_err(), &nodes[1]);
         let now = EvictOrder::new().at_once();
-        says_where(&client.evict_with(ELSEWHERE, now).await.unwrap_err(), &nodes[1]);
+        says_where(&client.admin().evict_with(ELSEWHERE, now).await.unwrap_err(), &nodes[1]);
         client.close(TTL).await.unwrap();
         for node in &nodes {
             assert_eq!(node.command(&["DBSIZE"]), "0", "{mode}");
@@ -160,7 +160,7 @@ async fn a_node_leaves_best_effort() {
     ready(&server).await;
     show_doctor(&server);
     for mode in MODES {
-        let findings = client(&server.url(mode), TTL).await.diagnose().await.unwrap();
+        let findings = client(&server.url(mode), TTL).await.admin().diagnose().await.unwrap();
         let found = findings.iter().find(|f| f.subject == "cluster").expect("it is said");
         assert_eq!((found.severity, found.level), (Severity::Problem, Some(Level::BestEffort)), "{mode:?}");
     }

@@ -123,7 +123,7 @@ async fn a_lock_that_redisson_forces_open_is_reported_as_lost() {
     let server = Redis::start();
     let mut theirs = redisson(&server);
     let lease = Lease::renewed(Duration::from_millis(1500));
-    let ours = Client::builder().url(server.url(MODE)).lease(lease).connect().await.unwrap();
+    let ours = Client::builder().lease(lease).connect(server.url(MODE)).await.unwrap();
     let guard = ours.mutex("orders").lock().await.unwrap();
     assert_eq!(theirs.ask("lock", "force", "orders"), "free");
     assert_eq!(theirs.ask("lock", "try", "orders"), "held");

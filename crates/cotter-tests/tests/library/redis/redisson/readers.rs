@@ -74,7 +74,7 @@ async fn readers_that_are_evicted_are_told() {
     let ours = client(&server.url(READ_WRITE), Duration::from_millis(1500)).await;
     let guards = [ours.rwlock("a").read().await.unwrap(), ours.rwlock("a").read().await.unwrap()];
     assert_eq!(ours.holder("a").await.unwrap().unwrap().holders.len(), 2);
-    assert!(matches!(ours.evict("a").await, Ok(Eviction::Evicted { .. })));
+    assert!(matches!(ours.admin().evict("a").await, Ok(Eviction::Evicted { .. })));
     assert!(
         ours.rwlock("a").try_read().await.unwrap().is_none()
             && ours.rwlock("a").try_write().await.unwrap().is_none()
@@ -84,7 +84,7 @@ async fn readers_that_are_evicted_are_told() {
     }
     let writing = happens("the lease runs out", ours.rwlock("a").write()).await.unwrap();
     let order = EvictOrder::new().at_once();
-    assert!(matches!(ours.evict_with("a", order).await, Ok(Eviction::Evicted { .. })));
+    assert!(matches!(ours.admin().evict_with("a", order).await, Ok(Eviction::Evicted { .. })));
     assert_eq!(happens("it is told", writing.lost()).await.cause, LossCause::Gone);
 }
 

@@ -79,7 +79,9 @@ async fn whatever_ends_a_hold_wakes_those_who_wait() {
         let since = Stopwatch::of(Kind::IdleWaiter);
         match how {
             "release" => guard.finish().await.unwrap(),
-            "evict" => assert!(matches!(one.evict_with("a", NOW).await, Ok(Eviction::Evicted { .. }))),
+            "evict" => {
+                assert!(matches!(one.admin().evict_with("a", NOW).await, Ok(Eviction::Evicted { .. })))
+            }
             _ => assert_eq!(guard.keep_for(Duration::from_millis(100)).await.unwrap(), Released::Yes),
         }
         happens("it is woken", waiting).await.unwrap().unwrap().finish().await.unwrap();
@@ -97,12 +99,12 @@ async fn a_lock_of_redisson_is_shown_and_evicted() {
     assert_eq!((seen.holders[0].token, seen.last_token), (guard.token(), Some(guard.token())));
     assert!(seen.holders[0].remaining.is_some_and(|left| left <= TTL), "{seen:?}");
     // Marked: it runs out, and its holder is told.
-    assert_eq!(other.evict("a").await.unwrap(), Eviction::Evicted { token: guard.token() });
+    assert_eq!(other.admin().evict("a").await.unwrap(), Eviction::Evicted { token: guard.token() });
     assert!(other.mutex("a").try_lock().await.unwrap().is_none());
     assert_eq!(guard.extend(TTL).await.unwrap_err().lost().unwrap().cause, LossCause::Evicted);
     assert_eq!(other.holder("a").await.unwrap().unwrap().holders[0].label, "nobody: evicted");
-    assert!(matches!(other.evict_with("a", NOW).await, Ok(Eviction::Evicted { .. })));
-    assert_eq!(other.evict("a").await.unwrap(), Eviction::NotHeld);
+    assert!(matches!(other.admin().evict_with("a", NOW).await, Ok(Eviction::Evicted { .. })));
+    assert_eq!(other.admin().evict("a").await.unwrap(), Eviction::NotHeld);
     // Somebody else's, of any bytes and without an end.
     let raw = "return redis.call('HSET', KEYS[1], '\\255\\0 raw', 3)";
     server.command(&["EVAL", raw, "1", "b"]);
@@ -110,8 +112,12 @@ async fn a_lock_of_redisson_is_shown_and_evicted() {
     let holder = &seen.holders[0];
     assert_eq!(holder.label, r"owner \xff\x00 raw, entered 3 times");
     assert!(holder.remaining.is_none() && holder.token.get() == 0, "{seen:?}");
-    assert_eq!(other.evict("b").await.unwrap_err().kind(), ErrorKind::Unsupported, "it would never pass on");
-    drop(other.evict_with("b", NOW).await.unwrap());
+    assert_eq!(
+        other.admin().evict("b").await.unwrap_err().kind(),
+        ErrorKind::Unsupported,
+        "it would never pass on"
+    );
+    drop(other.admin().evict_with("b", NOW).await.unwrap());
     drop(other.mutex("b").try_lock().await.unwrap().expect("free"));
 }
 
@@ -127,7 +133,7 @@ async fn keys_of_other_programs_are_named_and_kept() {
         ours.mutex("a").try_lock().await.unwrap_err(),
         ours.mutex("a").lock().await.unwrap_err(),
         ours.holder("a").await.unwrap_err(),
-        ours.evict_with("a", NOW).await.unwrap_err(),
+        ours.admin().evict_with("a", NOW).await.unwrap_err(),
         ours.mutex("b").try_lock().await.unwrap_err(),
     ] {
         assert_eq!(error.kind(), ErrorKind::ForeignKey, "{error}");
@@ -142,9 +148,9 @@ async fn what_redisson_has_not_is_refused() {
     let ours = client(&server.url(MODE), TTL).await;
     let token = EvictOrder::new().only(1.into()).at_once();
     let refused = [
-        ours.list(Filter::prefix("")).next().await.map(drop),
+        ours.admin().list(Filter::prefix("")).next().await.map(drop),
         ours.note("a").await.map(drop),
-        ours.evict_with("a", token).await.map(drop),
+        ours.admin().evict_with("a", token).await.map(drop),
         ours.rwlock("a").try_read().await.map(drop),
         ours.semaphore("a", 2).try_acquire().await.map(drop),
     ];

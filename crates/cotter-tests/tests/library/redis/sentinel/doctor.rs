@@ -7,7 +7,7 @@ use cotter_testkit::timing::eventually;
 
 async fn said(url: &str, subject: &str) -> Vec<Finding> {
     let client = Client::connect(url).await.unwrap();
-    let mut findings = client.diagnose().await.unwrap();
+    let mut findings = client.admin().diagnose().await.unwrap();
     findings.retain(|finding| finding.subject == subject);
     findings
 }

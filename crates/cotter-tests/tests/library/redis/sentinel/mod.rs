@@ -65,7 +65,7 @@ impl Watched {
 
     async fn connect_for(&self, ttl: Duration, options: &str) -> Client {
         let url = self.sentinels.url(options);
-        Client::builder().url(url).lease(Lease::renewed(ttl)).local_turns(false).connect().await.unwrap()
+        Client::builder().lease(Lease::renewed(ttl)).local_turns(false).connect(url).await.unwrap()
     }
 
     /// Which server is the master by the decision of the sentinels.

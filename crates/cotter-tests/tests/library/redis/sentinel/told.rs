@@ -14,7 +14,7 @@ async fn connect(sentinels: &[&Told]) -> Client {
     let rule = acl_rule("native");
     let password = rule.iter().find_map(|word| word.strip_prefix('>')).unwrap();
     let url = format!("redis+sentinel://{}:{password}@{}/store", rule[2], hosts.join(","));
-    Client::builder().url(url).lease(Lease::renewed(TTL)).local_turns(false).connect().await.unwrap()
+    Client::builder().lease(Lease::renewed(TTL)).local_turns(false).connect(url).await.unwrap()
 }
 
 /// An old master that was cut off together with a sentinel goes on as if nothing had happened.

@@ -46,7 +46,7 @@ const SCHEME: &str = "flock";
 /// # let (path, tokens) = (dir.path().join("backup.lock"), dir.path().join("tokens"));
 /// // The same lock as `flock /var/lock/backup.lock …`.
 /// let store = file::Flock::at(path).tokens_in(tokens);
-/// let client = Client::builder().backend(store).connect().wait()?;
+/// let client = Client::builder().connect_to(store).wait()?;
 /// let guard = client.mutex("backup").lock().wait()?;
 /// guard.finish().wait()?;
 /// # Ok(()) }

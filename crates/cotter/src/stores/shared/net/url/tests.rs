@@ -18,12 +18,12 @@ fn a_password_that_is_not_encoded_is_not_repeated() {
         #[cfg(feature = "mysql")]
         "mysql://user:sec?ret@host/db",
     ] {
-        let error = Client::builder().url(url).connect().wait().unwrap_err().to_string();
+        let error = Client::builder().connect(url).wait().unwrap_err().to_string();
         assert!(error.contains("%2F") || error.contains("%3F"), "{url}: {error}");
         assert!(!error.contains("sec") && !error.contains("ret"), "{url}: {error}");
     }
     for url in ["redis://host:seven", "redis://", "redis://host:70000", "redis://u:p@host:seven"] {
-        let error = Client::builder().url(url).connect().wait().unwrap_err().to_string();
+        let error = Client::builder().connect(url).wait().unwrap_err().to_string();
         assert_eq!(error.contains("%2F"), url == "redis://host:seven", "{url}: {error}");
     }
 }

@@ -22,6 +22,35 @@ pub struct Leader {
     pub label: String,
 }
 
+/// Who leads at one moment: what a [`LeaderWatch`] reports.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum LeaderState {
+    /// This one leads.
+    Led(Leader),
+    /// Nobody leads: there is no candidate yet, or the last leader resigned, died or lost its lock.
+    Vacant,
+}
+
+impl LeaderState {
+    /// Returns the leader, if there is one.
+    pub fn leader(&self) -> Option<&Leader> {
+        match self {
+            Self::Led(leader) => Some(leader),
+            Self::Vacant => None,
+        }
+    }
+
+    /// Returns the leader, if there is one.
+    pub fn into_leader(self) -> Option<Leader> {
+        match self {
+            Self::Led(leader) => Some(leader),
+            Self::Vacant => None,
+        }
+    }
+}
+
 /// The state of an election in the store.
 pub(super) struct View {
     pub(super) leader: Option<Leader>,
@@ -76,22 +105,22 @@ pub(super) fn check(core: &Core) -> Result<()> {
 /// Follows the leader of an election, change by change.
 ///
 /// ```
-/// # use cotter::Client;
+/// # use cotter::{Client, LeaderState};
 /// # fn main() -> cotter::Result<()> {
 /// # let client = Client::connect("memory:").wait()?;
 /// let election = client.election("scheduler");
-/// let mut observer = election.observe();
-/// assert_eq!(observer.blocking_next()?, None); // nobody leads now
+/// let mut watch = election.watch();
+/// assert_eq!(watch.blocking_changed()?, LeaderState::Vacant);
 ///
 /// let leadership = election.campaign().wait()?;
 /// leadership.announce("10.0.0.7:8080").wait()?;
-/// let leader = observer.blocking_next()?.expect("somebody leads");
-/// assert_eq!(leader.token, leadership.token());
+/// let now = watch.blocking_changed()?;
+/// assert_eq!(now.leader().map(|leader| leader.token), Some(leadership.token()));
 /// # Ok(()) }
 /// ```
-#[must_use = "an observer asks nothing until its next change is awaited"]
+#[must_use = "a watch asks nothing until its next change is awaited"]
 #[derive(Debug)]
-pub struct Observer {
+pub struct LeaderWatch {
     core: Arc<Core>,
     name: Result<Name>,
     /// The value that was returned last; `None` before the first time.
@@ -99,13 +128,13 @@ pub struct Observer {
     newest: FencingToken,
 }
 
-impl Observer {
+impl LeaderWatch {
     pub(super) fn new(core: Arc<Core>, name: Result<Name>) -> Self {
         Self { core, name, seen: None, newest: FencingToken::from(0) }
     }
 
-    /// Waits for the next change and returns the leader as of then; `None` if there is no leader. The first call
-    /// returns the current state.
+    /// Waits for the next change and returns who leads as of then. The first call returns the current state. It never ends by
+    /// itself: an election without a leader may get one.
     ///
     /// Changes are reported in order: a leader of an earlier term never follows one of a later term. Changes in quick
     /// succession may be seen as one, but the last of them is always reported. A new leader, an announcement and a
@@ -120,7 +149,7 @@ impl Observer {
     /// ([`Builder::give_up`](crate::Builder::give_up)): the leader is then not known, and the next call tries again.
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the store has no notes or does not tell who
     /// holds a lock.
-    pub async fn next(&mut self) -> Result<Option<Leader>> {
+    pub async fn changed(&mut self) -> Result<LeaderState> {
         self.core.usable()?;
         let name = self.name.clone()?;
         check(&self.core).map_err(|e| e.with_name(&name))?;
@@ -129,16 +158,16 @@ impl Observer {
         let leader = self.core.wait_on_engine(news, None).await?;
         self.newest = leader.as_ref().map_or(self.newest, |l| l.token.max(self.newest));
         self.seen = Some(leader.clone());
-        Ok(leader)
+        Ok(leader.map_or(LeaderState::Vacant, LeaderState::Led))
     }
 
-    /// Like [`next`](Self::next), for threads without a runtime; see [`Op::wait`](crate::Op::wait).
+    /// Like [`changed`](Self::changed), for threads without a runtime; see [`Op::wait`](crate::Op::wait).
     ///
     /// # Errors
-    /// As [`next`](Self::next); [`ErrorKind::Misuse`](crate::ErrorKind::Misuse) in an async task.
-    pub fn blocking_next(&mut self) -> Result<Option<Leader>> {
+    /// As [`changed`](Self::changed); [`ErrorKind::Misuse`](crate::ErrorKind::Misuse) in an async task.
+    pub fn blocking_changed(&mut self) -> Result<LeaderState> {
         let engine = self.core.engine.clone();
-        wait_for(&engine, self.next())
+        wait_for(&engine, self.changed())
     }
 }
 
