@@ -17,7 +17,7 @@
 //! # Which type
 //! | task | type |
 //! |---|---|
-//! | connect to a store | [`Client`]; [`Builder`] for a label, a default lease, a clock |
+//! | connect to a store | [`Client`]; [`Builder`] for a label, a default lease, a clock; [`LazyClient`] to start while the store is away |
 //! | one at a time | [`Mutex`] |
 //! | many readers or one writer | [`RwLock`] |
 //! | a limited number at a time | [`Semaphore`] |
@@ -64,8 +64,8 @@
 //!
 //! # Testing
 //! `memory:` is a complete store. With a [`ManualClock`], a test moves time itself; with [`Builder::in_this_runtime`],
-//! tokio's paused time moves it. Clients on clones of one [`memory::Store`] behave like processes that share a store. A
-//! program that is generic over its locks can construct [`Lost`] and [`Error`] itself.
+//! tokio's paused time moves it. Clients on clones of one [`memory::Store`] behave like processes that share a store, which
+//! [`memory::Faults`] takes away and [`memory::Store::forget`] makes forget a lock. A program that is generic over its locks can construct [`Lost`] and [`Error`] itself.
 //!
 //! # Features
 //! | feature | default | what it adds |
@@ -126,6 +126,7 @@ pub use api::election::{Election, Leader, LeaderState, LeaderWatch, Leadership};
 pub use api::fence::{Fence, Stale};
 pub use api::guard::{Guard, Released};
 pub use api::latch::{Latch, LatchEnd, LatchState};
+pub use api::lazy::LazyClient;
 pub use api::lease::Lease;
 pub use api::listing::Records;
 pub use api::multi::{Multi, MultiGuard, multi};

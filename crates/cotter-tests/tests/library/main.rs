@@ -78,6 +78,7 @@ mod generous;
 mod handles;
 mod interrupted;
 mod kept;
+mod made_to_fail;
 mod latch;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
 mod leader_killed;

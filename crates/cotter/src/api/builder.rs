@@ -2,7 +2,7 @@
 
 use crate::backend::{Backend, Backoff, Connect, Host};
 use crate::engine::{Core, Drift, Engine, Settings, crashed};
-use crate::{Client, Clock, Error, ErrorKind, Lease, Op, Result, api::url};
+use crate::{Client, Clock, Error, ErrorKind, LazyClient, Lease, Op, Result, api::url};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use std::time::Duration;
 ///     .wait()?;
 /// # let _ = client; Ok(()) }
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 #[must_use = "a builder does nothing until it connects"]
 pub struct Builder {
     lease: Lease,
@@ -192,6 +192,15 @@ impl Builder {
     /// As [`connect`](Self::connect).
     pub fn connect_to(self, store: impl Connect) -> Op<Client> {
         self.open(Ok(Arc::new(store)))
+    }
+
+    /// Returns a client that connects when it is first asked for, so that a service can start while its store is away. The URL
+    /// is checked at once; nothing is sent.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`] if the URL is wrong.
+    pub fn connect_lazy(self, url: impl AsRef<str>) -> Result<LazyClient> {
+        Ok(LazyClient::new(self, url::parse(url.as_ref())?))
     }
 
     fn prepare(self, store: Result<Arc<dyn Connect>>) -> Op<()> {

@@ -2,7 +2,7 @@
 //!
 //! | module | concept |
 //! |---|---|
-//! | `client`, `builder`, `url` | connecting to a store |
+//! | `client`, `lazy`, `builder`, `url` | connecting to a store |
 //! | `op`, `request` | an operation as a future |
 //! | `mutex`, `rwlock/`, `semaphore/` | locks, each with its guards |
 //! | `guard/` | what all guards can do |
@@ -19,6 +19,7 @@ pub(crate) mod election;
 pub(crate) mod fence;
 pub(crate) mod guard;
 pub(crate) mod latch;
+pub(crate) mod lazy;
 pub(crate) mod lease;
 pub(crate) mod listing;
 pub(crate) mod multi;

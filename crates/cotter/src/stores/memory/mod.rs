@@ -7,10 +7,12 @@
 //! | `admin` | listing and evicting |
 //! | `member` | being a member of a quorum |
 //! | `acceptor` | being a member whose notes are swapped |
+//! | `faults` | failing when a test wants it to |
 
 mod acceptor;
 mod admin;
 mod backend;
+mod faults;
 mod member;
 mod notes;
 
@@ -19,6 +21,7 @@ use crate::stores::shared::lock_state::{self, Now, Waiter};
 use crate::sync::lock;
 use crate::{Clock, Moment, Name, Result};
 use async_trait::async_trait;
+pub use faults::Faults;
 use notes::NoteTable;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -42,8 +45,14 @@ use tokio::sync::Notify;
 /// assert!(other.mutex("orders").try_lock().wait()?.is_none());
 /// # Ok(()) }
 /// ```
+///
+/// How a program behaves when its store is away, when answers are lost, and when a lock is, can be tested with
+/// [`Faults`] and [`forget`](Self::forget).
 #[derive(Debug, Clone)]
-pub struct Store(Arc<Shared>);
+pub struct Store {
+    shared: Arc<Shared>,
+    faults: Option<Faults>,
+}
 
 impl Default for Store {
     fn default() -> Self {
@@ -57,7 +66,21 @@ impl Store {
         static STORES: AtomicU64 = AtomicU64::new(1);
         let number = STORES.fetch_add(1, Ordering::Relaxed);
         let (time, locks, notes, freed) = (OnceLock::new(), Mutex::default(), Arc::default(), Arc::default());
-        Self(Arc::new(Shared { number, time, locks, notes, freed, quorum: OnceLock::new() }))
+        let shared = Arc::new(Shared { number, time, locks, notes, freed, quorum: OnceLock::new() });
+        Self { shared, faults: None }
+    }
+
+    /// Creates an empty store that fails when it is told to. It cannot be a member of a quorum.
+    pub fn with_faults(faults: &Faults) -> Self {
+        Self { faults: Some(faults.clone()), ..Self::new() }
+    }
+
+    /// Forgets who holds a name, as a server does that has lost its data. The holders learn of it at their next renewal
+    /// ([`LossCause::Gone`](crate::LossCause::Gone)), and until then others may hold the name too.
+    pub fn forget(&self, name: &Name) {
+        if self.shared.time.get().is_some() {
+            self.shared.with(name, |lock, _| lock.holders.clear());
+        }
     }
 }
 
@@ -65,8 +88,11 @@ impl Store {
 impl Connect for Store {
     async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
         let clock = host.clock();
-        self.0.time.get_or_init(|| Time::starting(clock.clone()));
-        Ok(Arc::new(backend::Memory::new(self.0.clone(), clock.clone())))
+        self.shared.time.get_or_init(|| Time::starting(clock.clone()));
+        let memory = backend::Memory::new(self.shared.clone(), clock.clone());
+        let Some(faults) = &self.faults else { return Ok(Arc::new(memory)) };
+        faults.pass()?;
+        Ok(Arc::new(faults::Unreliable::new(memory, faults.clone())))
     }
 }
 
