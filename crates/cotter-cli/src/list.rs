@@ -21,6 +21,9 @@ pub(crate) struct List {
     /// Include free names, as far as the store remembers them
     #[arg(long)]
     pub(crate) all: bool,
+    /// Show all columns: also MODE, PERMITS and WAITING where they say nothing, and TOKEN
+    #[arg(long)]
+    pub(crate) wide: bool,
 }
 
 /// Prints the locks, as a table or as JSON.
@@ -65,22 +68,30 @@ fn print(
             false => format!("no lock{which} is held in {whose}"),
         });
     }
-    let head = ["NAME", "HELD BY", "MODE", "HELD FOR", "LEFT", "TOKEN", "WAITING"];
-    // Most listings have no semaphores.
-    if records.values().all(|record| show::permits(record).is_none()) {
-        table::print(head, rows, console)?;
-    } else {
-        let taken = records.values().flat_map(taken);
-        let rows = rows.into_iter().zip(taken).map(|(row, taken)| with(row, taken));
-        table::print(with(head, "PERMITS"), rows, console)?;
-    }
+    let taken = records.values().flat_map(taken);
+    let rows: Vec<Vec<String>> = rows.into_iter().zip(taken).map(|(row, taken)| with(row, taken)).collect();
+    let shown: Vec<usize> = (0..HEAD.len()).filter(|column| args.wide || is_told(*column, &rows)).collect();
+    let head: Vec<&str> = shown.iter().map(|column| HEAD[*column]).collect();
+    let rows = rows.into_iter().map(|row| shown.iter().map(|column| row[*column].clone()).collect());
+    table::print_some(&head, rows.collect(), console)?;
     Ok(Exit::Done)
 }
 
+/// The columns, and what is usual in those that are left out where all is as usual. A token is for programs, and for `show`.
+const HEAD: [&str; 8] = ["NAME", "HELD BY", "MODE", "HELD FOR", "LEFT", "TOKEN", "WAITING", "PERMITS"];
+const USUAL: [Option<&[&str]>; 8] =
+    [None, None, Some(&["exclusive", "-"]), None, None, Some(&[]), Some(&["0", "-"]), Some(&["-"])];
+
+/// Returns true if a column says something.
+fn is_told(column: usize, rows: &[Vec<String>]) -> bool {
+    let is_usual = |cell: &str, usual: &[&str]| cell.is_empty() || usual.contains(&cell);
+    let Some(usual) = USUAL[column] else { return true };
+    !usual.is_empty() && !rows.iter().all(|row| is_usual(&row[column], usual))
+}
+
 /// A row with one more column.
-fn with<T>(row: [T; 7], last: T) -> [T; 8] {
-    let [a, b, c, d, e, f, g] = row;
-    [a, b, c, d, e, f, g, last]
+fn with(row: [String; 7], last: String) -> Vec<String> {
+    row.into_iter().chain([last]).collect()
 }
 
 /// The permits taken and their limit, for each line of a name.

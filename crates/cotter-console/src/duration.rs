@@ -56,6 +56,15 @@ pub fn words(duration: Duration) -> String {
     parts.join(" ")
 }
 
+/// An instant for people, from another one: `in 4 s`, `3 min 5 s ago`, `now`.
+pub fn relative(is_past: bool, distance: Duration) -> String {
+    match (is_past, distance.as_millis()) {
+        (_, 0..500) => "now".to_owned(),
+        (true, _) => format!("{} ago", words(distance)),
+        (false, _) => format!("in {}", words(distance)),
+    }
+}
+
 /// As an argument of another process of this program: nothing is rounded, least of all to zero.
 pub fn exact(duration: Duration) -> String {
     format!("{}ns", duration.as_nanos())

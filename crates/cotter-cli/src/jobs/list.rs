@@ -1,13 +1,33 @@
 //! `cotter jobs list`.
 
 use crate::table;
-use cotter_console::duration::words;
+use cotter_console::duration::{relative, words};
 use cotter_console::{Console, Failure, clean};
 use cotter_scheduler::{Ending, JobStatus, StandsBy, UnixTime};
 use serde_json::{Value, json};
 use std::io::Write;
 
-pub(super) fn print(jobs: &[JobStatus], now: UnixTime, console: &Console) -> Result<(), Failure> {
+/// How much is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Width {
+    /// What fits 80 columns, with times from now.
+    Narrow,
+    /// All there is, with times of day.
+    Wide,
+}
+
+impl Width {
+    pub(super) fn of(wide: bool) -> Self {
+        if wide { Self::Wide } else { Self::Narrow }
+    }
+}
+
+pub(super) fn print(
+    jobs: &[JobStatus],
+    now: UnixTime,
+    width: Width,
+    console: &Console,
+) -> Result<(), Failure> {
     if console.json {
         for job in jobs {
             writeln!(console.out(), "{}", object(job))?;
@@ -17,23 +37,62 @@ pub(super) fn print(jobs: &[JobStatus], now: UnixTime, console: &Console) -> Res
     if jobs.is_empty() {
         console.confirm("no job of this group has ever been started");
     }
-    let head = ["JOB", "STATE", "NEXT", "LAST RUN", "HOST", "TOOK", "OUTCOME", "LAST SUCCESS", "TRIGGER"];
-    table::print(head, jobs.iter().map(|job| row(job, now)), console)
+    match width {
+        Width::Narrow => {
+            let head = ["JOB", "STATE", "NEXT", "LAST RUN", "TOOK", "OUTCOME"];
+            table::print(head, jobs.iter().map(|job| narrow(job, now)), console)
+        }
+        Width::Wide => {
+            let head =
+                ["JOB", "STATE", "NEXT", "LAST RUN", "HOST", "TOOK", "OUTCOME", "LAST SUCCESS", "TRIGGER"];
+            table::print(head, jobs.iter().map(|job| wide(job, now)), console)
+        }
+    }
 }
 
-fn row(job: &JobStatus, now: UnixTime) -> [String; 9] {
-    let none = || "-".to_owned();
+fn narrow(job: &JobStatus, now: UnixTime) -> [String; 6] {
+    let from_now = |at: UnixTime| match at < now {
+        true => relative(true, now.since(at)),
+        false => relative(false, at.since(now)),
+    };
     [
         clean(&job.name),
-        state(job) + &overdue(job, now) + &standby(job),
-        job.retry_at.or(job.next_slot).map_or_else(none, |slot| slot.to_string()),
-        job.started.map_or_else(none, millis),
-        job.host.as_deref().map_or_else(none, clean),
-        job.started.zip(job.ended).map_or_else(none, |(from, to)| words(to.since(from))),
-        job.ending.as_ref().map_or_else(none, |ending| clean(&ending.to_string())),
-        job.succeeded.map_or_else(none, millis),
+        full_state(job, now),
+        or_none(job.retry_at.or(job.next_slot).map(from_now)),
+        or_none(job.started.map(from_now)),
+        or_none(took(job)),
+        or_none(outcome(job)),
+    ]
+}
+
+fn wide(job: &JobStatus, now: UnixTime) -> [String; 9] {
+    [
+        clean(&job.name),
+        full_state(job, now),
+        or_none(job.retry_at.or(job.next_slot).map(|slot| slot.to_string())),
+        or_none(job.started.map(millis)),
+        or_none(job.host.as_deref().map(clean)),
+        or_none(took(job)),
+        or_none(outcome(job)),
+        or_none(job.succeeded.map(millis)),
         clean(&job.trigger),
     ]
+}
+
+fn or_none(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "-".to_owned())
+}
+
+fn full_state(job: &JobStatus, now: UnixTime) -> String {
+    state(job) + &overdue(job, now) + &standby(job)
+}
+
+fn took(job: &JobStatus) -> Option<String> {
+    job.started.zip(job.ended).map(|(from, to)| words(to.since(from)))
+}
+
+fn outcome(job: &JobStatus) -> Option<String> {
+    job.ending.as_ref().map(|ending| clean(&ending.to_string()))
 }
 
 fn millis(at: UnixTime) -> String {

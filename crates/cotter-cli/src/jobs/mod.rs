@@ -26,6 +26,7 @@ use cotter::Client;
 use cotter_console::duration::parse_positive;
 use cotter_console::{Console, Exit, Failure, clean};
 use cotter_scheduler::ErrorKind;
+use list::Width;
 use rustix::process::getuid;
 use rustix::system::uname;
 use std::path::PathBuf;
@@ -63,6 +64,9 @@ enum Action {
             value_parser = parse_positive,
         )]
         watch: Option<Duration>,
+        /// Show all columns, and times of day instead of times from now
+        #[arg(long)]
+        wide: bool,
     },
     /// Start no more slots of a job until it is resumed; a run in progress is not affected
     Pause {
@@ -101,13 +105,7 @@ enum Action {
         id: String,
     },
     /// Show the last runs of a job, oldest first
-    History {
-        /// The name of the job within the group
-        job: String,
-        /// Also print the end of the output of failed runs
-        #[arg(short, long)]
-        output: bool,
-    },
+    History(history::History),
     /// Forget a job that was removed: its state, its history, and any requests for it; exits with 75 while it is running
     Forget {
         /// The name of the job within the group
@@ -133,8 +131,12 @@ pub(crate) async fn run(args: &Jobs, global: &Global, console: &Console) -> Resu
     let client = chosen.connect(Client::builder(), console).await?;
     let jobs = cotter_scheduler::Jobs::new(&client, group).by(operator());
     match &args.action {
-        Action::List { watch: None } => list::print(&jobs.list().await?, jobs.now().await?, console)?,
-        Action::List { watch: Some(every) } => return watch::run(&jobs, *every, console).await,
+        Action::List { watch: None, wide } => {
+            list::print(&jobs.list().await?, jobs.now().await?, Width::of(*wide), console)?;
+        }
+        Action::List { watch: Some(every), wide } => {
+            return watch::run(&jobs, *every, Width::of(*wide), console).await;
+        }
         Action::Pause { which: Which { job, .. }, reason } => {
             let jobs = jobs.reason(reason);
             let done = match job {
@@ -157,7 +159,7 @@ pub(crate) async fn run(args: &Jobs, global: &Global, console: &Console) -> Resu
         Action::AddOnce(run) => one_shots::add(&jobs, run, console).await?,
         Action::Pending => one_shots::print(&jobs.pending().await?, console)?,
         Action::Cancel { id } => return one_shots::cancel(&jobs, id, console).await,
-        Action::History { job, output } => history::print(&jobs.history(job).await?, *output, console)?,
+        Action::History(which) => history::print(jobs.history(&which.job).await?, which, console)?,
         Action::Forget { job } => {
             jobs.forget(job).await?;
             console.confirm(&format!("{job}: forgotten"));

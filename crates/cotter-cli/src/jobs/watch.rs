@@ -1,6 +1,6 @@
 //! `cotter jobs list --watch`.
 
-use super::list;
+use super::list::{self, Width};
 use cotter_console::{Console, Exit, Failure};
 use cotter_scheduler::{JobStatus, Jobs, UnixTime};
 use std::collections::HashMap;
@@ -12,13 +12,18 @@ use tokio::time::sleep;
 const CLEAR: &[u8] = b"\x1b[H\x1b[2J";
 
 /// Prints the status of all jobs until interrupted. A store that does not answer is asked again.
-pub(super) async fn run(jobs: &Jobs, every: Duration, console: &Console) -> Result<Exit, Failure> {
+pub(super) async fn run(
+    jobs: &Jobs,
+    every: Duration,
+    width: Width,
+    console: &Console,
+) -> Result<Exit, Failure> {
     let (mut known, mut is_down) = (HashMap::new(), false);
     loop {
         match look(jobs).await {
             Ok((found, now)) => {
                 is_down = false;
-                print(&found, now, &mut known, console)?;
+                print(&found, now, width, &mut known, console)?;
             }
             Err(failure) if failure.exit != Exit::Unreachable => return Err(failure),
             Err(failure) if !std::mem::replace(&mut is_down, true) => console.failure(&failure),
@@ -36,6 +41,7 @@ async fn look(jobs: &Jobs) -> Result<(Vec<JobStatus>, UnixTime), Failure> {
 fn print(
     found: &[JobStatus],
     now: UnixTime,
+    width: Width,
     known: &mut HashMap<String, JobStatus>,
     console: &Console,
 ) -> Result<(), Failure> {
@@ -44,9 +50,9 @@ fn print(
         print_changes(found, known, console)?;
     } else if out.is_terminal() {
         out.write_all(CLEAR)?;
-        list::print(found, now, console)?;
+        list::print(found, now, width, console)?;
     } else {
-        list::print(found, now, console)?;
+        list::print(found, now, width, console)?;
         writeln!(out)?;
     }
     Ok(out.flush()?)

@@ -13,15 +13,27 @@ fn list_shows_who_holds_what() {
     let (other, _) = env.hold(&[], "mail");
     let output = env.run(["list"]).code(0).silent();
     let lines: Vec<Vec<&str>> = output.stdout.lines().map(|l| l.split_whitespace().collect()).collect();
-    assert_eq!(lines[0], ["NAME", "HELD", "BY", "MODE", "HELD", "FOR", "LEFT", "TOKEN", "WAITING"]);
+    assert_eq!(lines[0], ["NAME", "HELD", "BY", "HELD", "FOR", "LEFT"], "nothing else is worth a column");
     assert_eq!(lines.len(), 3, "{output:?}");
+    assert!(output.stdout.lines().all(|line| line.chars().count() <= 80), "{output:?}");
     assert_eq!(lines[1][0], "mail");
     assert_eq!(lines[2][0], "orders:cleanup");
-    assert!(lines[2].contains(&"(deploy)") && lines[2].contains(&token.to_string().as_str()), "{output:?}");
+    assert!(lines[2].contains(&"(deploy)"), "{output:?}");
+    let wide = env.run(["list", "--wide"]).code(0).silent().stdout;
+    let heads = wide.lines().next().unwrap().split("  ").map(str::trim).filter(|head| !head.is_empty());
+    let all = ["NAME", "HELD BY", "MODE", "HELD FOR", "LEFT", "TOKEN", "WAITING", "PERMITS"];
+    assert_eq!(heads.collect::<Vec<_>>(), all);
+    assert!(wide.contains(&token.to_string()) && wide.contains("exclusive"), "{wide}");
+    let waiting = env.start(["run", "mail", "true"]);
+    until("who waits is worth one", || {
+        let list = env.run(["list"]).stdout;
+        list.lines().next().is_some_and(|head| head.ends_with("WAITING")) && list.contains("  1\n")
+    });
     let some = env.run(["ls", "orders:"]).code(0);
     assert!(some.stdout.contains("orders:cleanup") && !some.stdout.contains("mail"), "{some:?}");
     first.let_go().code(0);
     other.let_go().code(0);
+    waiting.end().code(0);
     assert_eq!(env.run(["list"]).code(0).stdout, "");
     let all = env.run(["list", "--all"]).code(0);
     assert!(all.stdout.contains("mail") && all.stdout.contains("nobody"), "{all:?}");

@@ -31,7 +31,7 @@ fn a_lock_is_shown_and_evicted_while_a_server_is_down() {
     env.run(["doctor", "--init"]).code(0);
     servers[1].kill();
     let (holder, token) = env.hold(&["--label", "one"], "a");
-    let list = env.run(["list"]).code(0).stdout;
+    let list = env.run(["list", "--wide"]).code(0).stdout;
     assert!(list.contains("(one)") && list.contains(&token.to_string()), "{list}");
     env.run(["run", "-n", "a", "true"]).code(75).one_line(&["a is held by ", "(one)"]);
     env.run(["evict", "--now", "a"]).code(0);

@@ -59,9 +59,9 @@ fn the_waiting_line_is_kept_up_to_date_and_cleared() {
 }
 
 #[test]
-fn a_table_that_is_too_wide_for_the_terminal_is_printed_in_paragraphs() {
+fn a_table_that_is_too_wide_for_the_terminal_is_cut_or_printed_in_paragraphs() {
     let env = TestEnv::new();
-    let (_holder, _) = env.hold(&[], "a-lock");
+    let (_holder, _) = env.hold(&["--label", "nightly backup of the north"], "a-lock");
     let listed = |columns: u16| {
         let (mut shown, screen) = terminal(columns);
         let mut command = env.cotter(["list"]);
@@ -75,8 +75,12 @@ fn a_table_that_is_too_wide_for_the_terminal_is_printed_in_paragraphs() {
     };
     let wide = listed(200);
     let head = wide.lines().next().unwrap();
-    assert!(head.starts_with("NAME") && head.contains("TOKEN") && !head.contains("a-lock"), "{wide:?}");
-    let narrow = listed(40);
+    assert!(head.starts_with("NAME") && head.ends_with("LEFT") && !head.contains("a-lock"), "{wide:?}");
+    assert!(wide.contains("(nightly backup of the north)"), "{wide:?}");
+    let cut = listed(50);
+    assert!(cut.lines().all(|line| line.chars().count() <= 50) && cut.contains('…'), "{cut:?}");
+    assert!(cut.contains("the north)") && cut.starts_with("NAME    HELD BY"), "{cut:?}");
+    let narrow = listed(30);
     assert!(narrow.starts_with("NAME") && narrow.lines().next().unwrap().ends_with("a-lock"), "{narrow:?}");
 }
 

@@ -78,7 +78,6 @@ mod generous;
 mod handles;
 mod interrupted;
 mod kept;
-mod made_to_fail;
 mod latch;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
 mod leader_killed;
@@ -86,6 +85,7 @@ mod links;
 mod logins;
 #[cfg(all(feature = "postgres", feature = "redis"))]
 mod long_run;
+mod made_to_fail;
 mod multi;
 mod mutex;
 #[cfg(feature = "mysql")]

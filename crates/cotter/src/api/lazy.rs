@@ -50,6 +50,8 @@ impl LazyClient {
 
 impl fmt::Debug for LazyClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LazyClient").field("is_connected", &self.0.client.initialized()).finish_non_exhaustive()
+        f.debug_struct("LazyClient")
+            .field("is_connected", &self.0.client.initialized())
+            .finish_non_exhaustive()
     }
 }

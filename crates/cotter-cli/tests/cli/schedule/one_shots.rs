@@ -16,7 +16,7 @@ fn runs_are_added_listed_and_cancelled() {
     let mut run = env.schedule(JOB);
     let jobs = |words: &[&str]| env.run([&["jobs", "--group", "g"], words].concat());
     until("it is known", || !jobs(&["list"]).stdout.is_empty());
-    let list = jobs(&["list"]).code(0).stdout;
+    let list = jobs(&["list", "--wide"]).code(0).stdout;
     assert!(list.lines().nth(1).unwrap().ends_with("on demand"), "{list}");
     let later = jobs(&["add-once", "a", "--at", "2098-01-01T00:00:00Z", "ORDER=1"]).code(0).silent().stdout;
     let later = later.trim();

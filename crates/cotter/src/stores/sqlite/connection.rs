@@ -125,7 +125,8 @@ fn connect(options: &Options, open: Open) -> Result<(rusqlite::Connection, bool)
         flags |= OpenFlags::SQLITE_OPEN_CREATE;
     }
     let at = |e| errors::explain_open(e, path, open == Open::OrCreate);
-    let connection = rusqlite::Connection::open_with_flags(path, flags).map_err(at)?;
+    #[allow(unused_mut, reason = "later versions of rusqlite want it")]
+    let mut connection = rusqlite::Connection::open_with_flags(path, flags).map_err(at)?;
     connection.busy_handler(Some(wait_a_little)).map_err(explain)?;
     let tries = options.timeout.as_micros() / AVERAGE_PAUSE.as_micros();
     TRIES.set(i32::try_from(tries).unwrap_or(i32::MAX).max(1));
