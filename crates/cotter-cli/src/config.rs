@@ -17,6 +17,9 @@ const SYSTEM: &str = "/etc/cotter.toml";
 struct File {
     /// The name of the default store.
     default: Option<String>,
+    /// Whether a store has to be chosen.
+    #[serde(default)]
+    require_shared: bool,
     #[serde(default)]
     store: BTreeMap<String, Store>,
 }
@@ -68,6 +71,16 @@ pub(crate) fn default(places: &[PathBuf]) -> Result<Option<(String, PathBuf)>, F
     for place in places {
         if let Some(name) = read(place)?.default {
             return Ok(Some((name, place.clone())));
+        }
+    }
+    Ok(None)
+}
+
+/// The first file that demands that a store is chosen. A user cannot lift what the host demands.
+pub(crate) fn requires_shared(places: &[PathBuf]) -> Result<Option<&Path>, Failure> {
+    for place in places {
+        if read(place)?.require_shared {
+            return Ok(Some(place));
         }
     }
     Ok(None)

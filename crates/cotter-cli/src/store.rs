@@ -305,7 +305,19 @@ fn by_url_or_name(
         return named(&name, &from)
             .map_err(|failure| Failure::config(format!("{from}: {}", failure.message)));
     }
+    if let Some(file) = config::requires_shared(&places)? {
+        return Err(unchosen(file));
+    }
     Ok(Chosen::by_url(DEFAULT_URL, BY_DEFAULT))
+}
+
+fn unchosen(file: &Path) -> Failure {
+    let why = format!(
+        "no store is set, and {} has require_shared = true: set `default` there, COTTER_URL, COTTER_STORE, --store or --url \
+         (--url file: for locks of this user on this host)",
+        file.display()
+    );
+    Failure::config(why)
 }
 
 fn from_command_line(url: &str) -> Result<Chosen, Failure> {

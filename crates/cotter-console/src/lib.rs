@@ -7,6 +7,7 @@ pub mod boot_clock;
 pub mod duration;
 mod encoded;
 mod exit;
+mod journal;
 mod output;
 mod status_line;
 

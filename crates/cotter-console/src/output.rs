@@ -1,6 +1,7 @@
 //! Output to people and programs, and failures.
 
 use crate::exit::Exit;
+use crate::journal::Priority;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use std::error::Error;
@@ -144,13 +145,14 @@ impl Console {
 
     /// Prints what went wrong while the command goes on, also with `--quiet`.
     pub fn problem(&self, message: &str) {
-        self.line(Style::new().bold().fg_color(Some(AnsiColor::Red.into())), message);
+        self.line(Priority::Error, Style::new().bold().fg_color(Some(AnsiColor::Red.into())), message);
     }
 
     /// Prints a warning; it does not affect the exit code.
     pub fn warning(&self, message: &str) {
         if !self.quiet {
-            self.line(Style::new().bold().fg_color(Some(AnsiColor::Yellow.into())), message);
+            let style = Style::new().bold().fg_color(Some(AnsiColor::Yellow.into()));
+            self.line(Priority::Warning, style, message);
         }
     }
 
@@ -164,12 +166,13 @@ impl Console {
     /// Prints a remark.
     pub fn remark(&self, message: &str) {
         if !self.quiet {
-            self.line(Style::new().bold(), message);
+            self.line(Priority::Info, Style::new().bold(), message);
         }
     }
 
-    fn line(&self, style: Style, message: &str) {
-        let _ = writeln!(self.err(), "{style}cotter:{style:#} {}", clean(message));
+    fn line(&self, priority: Priority, style: Style, message: &str) {
+        let prefix = priority.prefix();
+        let _ = writeln!(self.err(), "{prefix}{style}cotter:{style:#} {}", clean(message));
     }
 }
 

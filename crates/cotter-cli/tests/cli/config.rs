@@ -37,6 +37,42 @@ fn a_url_on_the_command_line_beats_a_store_in_the_environment_for_the_command_to
 }
 
 #[test]
+fn a_host_can_demand_that_a_store_is_chosen() {
+    let env = TestEnv::new();
+    env.config("require_shared = true\n");
+    for command in [&["run", "a", "true"][..], &["list"], &["doctor"]] {
+        let says = ["no store is set", "config.toml has require_shared = true", "COTTER_URL", "--url file:"];
+        env.plain(command, &[]).code(78).one_line(&says);
+    }
+    env.plain(&["--url", &env.url(), "run", "a", "true"], &[]).code(0);
+    env.plain(&["run", "a", "true"], &[("COTTER_URL", &env.url())]).code(0);
+    env.config(&format!(
+        "require_shared = true\ndefault = \"here\"\n[store.here]\nurl = \"{}\"\n",
+        env.url()
+    ));
+    env.plain(&["run", "a", "true"], &[]).code(0);
+}
+
+#[test]
+fn lines_have_priorities_where_the_journal_reads_them() {
+    use std::os::unix::fs::MetadataExt;
+    let env = TestEnv::new();
+    let log = std::fs::File::create(env.path("log")).unwrap();
+    let found = log.metadata().unwrap();
+    let stream = format!("{}:{}", found.dev(), found.ino());
+    for (stream, begins) in [(stream.as_str(), "<3>cotter: "), ("1:1", "cotter: ")] {
+        log.set_len(0).unwrap();
+        let own = log.try_clone().unwrap();
+        let mut command = env.cotter(["--store", "nowhere", "list"]);
+        let status = command.env("JOURNAL_STREAM", stream).stderr(own).status().unwrap();
+        assert_eq!(status.code(), Some(78));
+        let text = std::fs::read_to_string(env.path("log")).unwrap();
+        let text = text.trim_start_matches('\0');
+        assert!(text.starts_with(begins) && text.contains("nowhere"), "{text:?}");
+    }
+}
+
+#[test]
 fn an_unknown_store_is_78_with_the_known_ones() {
     let env = TestEnv::new();
     let nothing = env.plain(&["--store", "prod", "list"], &[]).code(78);

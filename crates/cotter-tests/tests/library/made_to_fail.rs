@@ -69,7 +69,7 @@ fn a_lazy_client_connects_when_the_store_is_there() {
 #[cfg(feature = "redis")]
 #[ignore = "needs redis-server"]
 fn a_lazy_client_outlives_failures() {
-    let server = cotter_testkit::servers::Redis::start();
+    let mut server = cotter_testkit::servers::Redis::start();
     let url = server.url("connect_timeout=500ms");
     server.kill();
     let lazy = Client::builder().connect_lazy(url).unwrap();
