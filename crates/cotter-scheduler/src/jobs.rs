@@ -1,7 +1,8 @@
 //! Inspection and control of the jobs of a group.
 
+use crate::host::Host;
 use crate::notes::{
-    Arguments, Control, Entry, GroupControl, JobControl, Pause, State, edit_group, edit_job, history,
+    Arguments, Control, Entry, GroupControl, JobControl, Pause, State, edit_group, edit_job, history, hosts,
     load_all, load_control, one_shots, roster, standby,
 };
 use crate::pausing::Pausing;
@@ -84,6 +85,19 @@ impl Jobs {
             }
         }
         Ok(found)
+    }
+
+    /// Lists the schedulers of the group that run, ordered by host. Each of them says so when it starts, every two minutes, and when
+    /// it ends: one that was killed is listed for up to five minutes.
+    ///
+    /// Needs a tokio runtime.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Store`], [`ErrorKind::NoNotes`].
+    pub async fn hosts(&self) -> Result<Vec<Host>> {
+        let now = store_time(&self.client).await?;
+        let marks = hosts::read(&self.client, &self.group, now).await?;
+        Ok(marks.into_iter().map(Host::from).collect())
     }
 
     /// The store's clock, or that of this host if the store has none: what all times of jobs are compared with.

@@ -44,6 +44,7 @@ mod error;
 mod event;
 mod handle;
 mod hash;
+mod host;
 mod job;
 mod jobs;
 mod notes;
@@ -62,6 +63,7 @@ pub use cron::{Cron, CronError, Field, LocalTime, TimeError, UnixTime, Zone, Zon
 pub use error::{Error, ErrorKind, Result};
 pub use event::{Event, EventKind};
 pub use handle::{Handle, Next};
+pub use host::Host;
 pub use job::Job;
 pub use jobs::Jobs;
 pub use notes::Entry;

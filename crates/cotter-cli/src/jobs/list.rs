@@ -50,11 +50,16 @@ pub(super) fn print(
     }
 }
 
-fn narrow(job: &JobStatus, now: UnixTime) -> [String; 6] {
-    let from_now = |at: UnixTime| match at < now {
+/// An instant for people.
+pub(super) fn from_now(at: UnixTime, now: UnixTime) -> String {
+    match at < now {
         true => relative(true, now.since(at)),
         false => relative(false, at.since(now)),
-    };
+    }
+}
+
+fn narrow(job: &JobStatus, now: UnixTime) -> [String; 6] {
+    let from_now = |at| from_now(at, now);
     [
         clean(&job.name),
         full_state(job, now),

@@ -5,12 +5,14 @@
 //! | `list` | the status of all jobs |
 //! | `watch` | the same again and again |
 //! | `arguments` | the arguments of a requested run |
+//! | `hosts` | the schedulers that run |
 //! | `history` | the last runs of one |
 //! | `one_shots` | runs at a time of their own |
 //! | `pauses` | what is said about pauses |
 
 pub(crate) mod arguments;
 mod history;
+mod hosts;
 mod list;
 mod one_shots;
 mod pauses;
@@ -68,6 +70,11 @@ enum Action {
         #[arg(long)]
         wide: bool,
     },
+    /// List the schedulers of the group that run
+    ///
+    /// A scheduler says that it runs when it starts, every two minutes, and when it ends. One that was killed is listed for up to
+    /// five minutes.
+    Hosts,
     /// Start no more slots of a job until it is resumed; a run in progress is not affected
     Pause {
         #[command(flatten)]
@@ -155,8 +162,13 @@ pub(crate) async fn run(args: &Jobs, global: &Global, console: &Console) -> Resu
         Action::Trigger { job, arguments } => {
             jobs.trigger_with(job, arguments.iter().cloned()).await.map_err(refused)?;
             console.confirm(&format!("{job}: triggered; a scheduler of the group will run it once"));
+            hosts::remark_if_none(&jobs, console).await;
         }
-        Action::AddOnce(run) => one_shots::add(&jobs, run, console).await?,
+        Action::AddOnce(run) => {
+            one_shots::add(&jobs, run, console).await?;
+            hosts::remark_if_none(&jobs, console).await;
+        }
+        Action::Hosts => hosts::print(&jobs, console).await?,
         Action::Pending => one_shots::print(&jobs.pending().await?, console)?,
         Action::Cancel { id } => return one_shots::cancel(&jobs, id, console).await,
         Action::History(which) => history::print(jobs.history(&which.job).await?, which, console)?,

@@ -10,6 +10,7 @@
 //! | `one-shots-00` … `one-shots-3f` | the group's name | operators and runners, compare-and-set | `one_shots` |
 //! | `jobs-00` … `jobs-ff` | the group's name | runners at their start, compare-and-set | `roster` |
 //! | `standby-00` … `standby-ff` | the group's name | runners that stand by, compare-and-set | `standby` |
+//! | `hosts-0` … `hosts-f` | the group's name | runners, compare-and-set | `hosts` |
 //!
 //! | file | concept |
 //! |---|---|
@@ -17,7 +18,7 @@
 //! | `history` | the runs of a job that have ended, and the output of failed ones |
 //! | `control`, `one_shots` | what operators have asked for; runs that were added for once |
 //! | `roster` | the jobs that have ever been started |
-//! | `standby` | the hosts that stand by |
+//! | `standby`, `hosts` | the hosts that stand by; the schedulers that run |
 //! | `shard`, `swap` | the notes over which names are spread; changing a note by compare-and-set |
 //! | `changes`, `load` | which of several notes have changed; loading many notes at once |
 //! | `instant` | serializing instants |
@@ -25,6 +26,7 @@
 mod changes;
 mod control;
 pub(crate) mod history;
+pub(crate) mod hosts;
 mod instant;
 mod load;
 pub(crate) mod one_shots;

@@ -5,6 +5,7 @@
 //! run that is the last one in the state of its job has begun, and its entry is a leftover; any other entry has not.
 
 use super::run::is_default;
+use super::swap::{contended, swap};
 use super::{Arguments, foreign, instant, load_all};
 use crate::{Error, ErrorKind, Result, UnixTime};
 use cotter::{Client, Note};
@@ -122,20 +123,17 @@ async fn edit_shard<T>(
     shard: u8,
     mut change: impl FnMut(&mut Vec<Added>) -> (bool, T),
 ) -> Result<T> {
-    let key = shard_key(shard);
-    loop {
-        let note = client.note_at(group, &key).await?;
-        let Edit { write, result } = edit(note.as_ref(), &mut change)?;
-        let Some((seen, bytes)) = write else { return Ok(result) };
-        if bytes.len() > Note::MAX_BYTES {
+    let changed = |note: Option<&Note>| -> Result<_> {
+        let Edit { write, result } = edit(note, &mut change)?;
+        let bytes = write.map(|(_, bytes)| bytes);
+        if bytes.as_ref().is_some_and(|bytes| bytes.len() > Note::MAX_BYTES) {
             let why =
                 format!("too many one-shot runs are pending in group {group:?}; wait until some have run");
             return Err(Error::new(ErrorKind::Job, why).passing());
         }
-        if client.swap_note(group, &key, seen, bytes).await?.is_some() {
-            return Ok(result);
-        }
-    }
+        Ok((bytes, result))
+    };
+    swap(client, group, &shard_key(shard), changed).await?.ok_or_else(|| contended(group))
 }
 
 /// Adds a run, unless one of this id is there already. Returns the shard.

@@ -1,8 +1,8 @@
 //! The names of all jobs of a group, so that they can be listed: stores forget the names of free locks.
 
-use super::swap::try_swap;
+use super::swap::swap;
 use super::{load_all, shard};
-use cotter::{Client, Note, Result};
+use cotter::{Client, Error, ErrorKind, Note, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::task::JoinSet;
 
@@ -45,8 +45,11 @@ async fn edit(client: &Client, group: &str, key: &str, change: impl Fn(&mut BTre
         let text = || Vec::from_iter(all.iter().map(String::as_str)).join("\n");
         Ok(((all != before).then(|| text().into_bytes()), ()))
     };
-    while try_swap(client, group, key, changed).await?.is_none() {}
-    Ok(())
+    swap(client, group, key, changed).await?.ok_or_else(|| {
+        let why =
+            format!("the jobs of group {group:?} are being changed by others, or reads are out of date");
+        Error::new(ErrorKind::Unavailable, why).with_retryable(true)
+    })
 }
 
 /// All names, in order.

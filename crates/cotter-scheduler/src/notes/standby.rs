@@ -1,6 +1,6 @@
 //! Which hosts stand by for which jobs, as they have said themselves: nothing else tells that a host has another definition.
 
-use super::swap::try_swap;
+use super::swap::swap;
 use super::{instant, load_all, shard};
 use crate::UnixTime;
 use cotter::{Client, Note, Result};
@@ -73,8 +73,8 @@ async fn edit(client: &Client, group: &str, job: &str, change: impl Fn(&mut Host
         let is_written = all != before && bytes.len() <= Note::MAX_BYTES;
         Ok((is_written.then_some(bytes), ()))
     };
-    while try_swap(client, group, &key, changed).await?.is_none() {}
-    Ok(())
+    // It is said again later.
+    swap(client, group, &key, changed).await.map(drop)
 }
 
 /// All hosts that stand by, by job.

@@ -15,6 +15,8 @@ use tokio::sync::{Semaphore, watch};
 /// State shared by all tasks of a runner.
 #[derive(Debug)]
 pub(super) struct Context {
+    /// Tells this scheduler from others, also of the same host.
+    pub(super) id: String,
     pub(super) settings: Settings,
     pub(super) clock: Arc<StoreClock>,
     pub(super) workers: Workers,
@@ -62,6 +64,7 @@ const MAX_BACKOFF: Duration = Duration::from_secs(5);
 impl Context {
     pub(super) fn new(settings: Settings, clock: Arc<StoreClock>) -> Self {
         Self {
+            id: format!("{:016x}", rand::rng().random::<u64>()),
             workers: Workers::new(settings.workers),
             reads: Semaphore::new(32),
             settings,

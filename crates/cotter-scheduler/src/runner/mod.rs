@@ -15,7 +15,7 @@
 //! | `control` | the requests of operators |
 //! | `clock`, `clock_check` | an estimate of the store's clock; its comparison with this host's |
 //! | `context` | shared state; requests to a store that may be down |
-//! | `standing` | jobs for which this process stands by |
+//! | `standing`, `presence` | jobs for which this process stands by; that it runs at all |
 //! | `snapshot` | a job as seen by an attempt, and the result of the attempt |
 
 mod agenda;
@@ -29,6 +29,7 @@ mod execute;
 mod gates;
 mod hold;
 mod one_shots;
+mod presence;
 mod room;
 mod slot;
 mod snapshot;
@@ -105,10 +106,13 @@ pub(crate) async fn run(
     let mut around = JoinSet::new();
     around.spawn(control::listen(context.clone(), seen));
     around.spawn(clock_check::run(context.clone()));
+    around.spawn(presence::run(context.clone(), context.clock.now()));
     let mut dispatcher = Dispatcher::new(&context, jobs);
     context.settings.runs.store(true, Ordering::Relaxed);
     dispatcher.run(&mut commands, stop).await;
     dispatcher.stop(grace, &mut commands).await;
+    around.shutdown().await;
+    presence::end(&context).await;
     Ok(())
 }
 

@@ -13,6 +13,7 @@ pub(super) struct Workers(Arc<Mutex<Pool>>);
 struct Pool {
     /// Nobody waits while there are some.
     free: usize,
+    all: usize,
     /// How many have waited so far.
     arrivals: u64,
     waiting: BTreeMap<(Reverse<i32>, u64), oneshot::Sender<Worker>>,
@@ -24,7 +25,7 @@ pub(super) struct Worker(Option<Workers>);
 
 impl Workers {
     pub(super) fn new(count: usize) -> Self {
-        Self(Arc::new(Mutex::new(Pool { free: count, arrivals: 0, waiting: BTreeMap::new() })))
+        Self(Arc::new(Mutex::new(Pool { free: count, all: count, arrivals: 0, waiting: BTreeMap::new() })))
     }
 
     /// A worker, if one is free.
@@ -46,6 +47,12 @@ impl Workers {
             comes
         };
         turn.await.expect("the pool exists while somebody waits")
+    }
+
+    /// How many of them work.
+    pub(super) fn busy(&self) -> usize {
+        let pool = self.pool();
+        pool.all - pool.free
     }
 
     /// Passes a worker on.

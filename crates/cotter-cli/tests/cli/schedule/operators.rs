@@ -122,6 +122,31 @@ fn tables_of_jobs_fit_eighty_columns_and_show_what_was_asked_for() {
 }
 
 #[test]
+fn schedulers_are_listed_and_who_asks_is_told_if_there_is_none() {
+    let env = TestEnv::new();
+    let mut run = env.schedule("workers = 4\n[job.a]\non_demand = true\nshell = \"echo a\"\n");
+    let jobs = |words: &[&str]| env.run([&["jobs", "--group", "g"], words].concat()).code(0);
+    let listed = || env.run(["--json", "jobs", "--group", "g", "hosts"]).code(0).silent().json();
+    until("it says that it runs", || listed().len() == 1);
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let found = &listed()[0];
+    assert_eq!(
+        (&found["host"], &found["workers"], &found["busy"]),
+        (&host.clone().into(), &4.into(), &0.into())
+    );
+    let table = jobs(&["hosts"]).silent().stdout;
+    assert!(table.starts_with("HOST  ") && table.contains(&host) && table.contains("  0 of 4  "), "{table}");
+    jobs(&["trigger", "a"]).silent();
+    while printed(&mut run) != "a" {}
+    run.signal(Signal::TERM);
+    run.end().code(0);
+    assert_eq!(listed(), [] as [Value; 0], "it has said that it ends");
+    let says = ["no scheduler of this group runs", "when one is started"];
+    jobs(&["trigger", "a"]).one_line(&says);
+    jobs(&["add-once", "a", "--after", "1m"]).one_line(&says);
+}
+
+#[test]
 fn jobs_are_watched() {
     let env = TestEnv::new();
     let run = env.schedule("[job.a]\ncron = \"0 0 0 1 1 ? 2099\"\nshell = \"exit 3\"\n");

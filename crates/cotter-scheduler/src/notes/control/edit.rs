@@ -1,12 +1,12 @@
 //! Adding requests, by compare and set.
 
-use super::super::{shard, swap::try_swap};
+use super::super::{
+    shard,
+    swap::{contended, swap},
+};
 use super::{GROUP, GroupControl, JobControl, LIST, Pause, parse_shard};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result};
 use cotter::{Client, Note};
-
-/// How often a request is retried when other requests are written at the same time.
-const MAX_ATTEMPTS: usize = 100;
 
 /// Changes the requests to one job; `None` removes them. Returns what the change has found, and the pause of the group.
 pub(crate) async fn edit_job<T>(
@@ -25,16 +25,12 @@ pub(crate) async fn edit_job<T>(
         let bytes = serde_json::to_vec(&all).expect("requests can be written");
         if bytes.len() > Note::MAX_BYTES { Err(full(group, job)) } else { Ok((Some(bytes), found)) }
     };
-    for _ in 0..MAX_ATTEMPTS {
-        if let Some(found) = try_swap(client, group, &key, changed).await? {
-            let tell = |all: &mut GroupControl| {
-                all.jobs.add(shard);
-                all.pause.clone()
-            };
-            return Ok((found, edit_group(client, group, tell).await?));
-        }
-    }
-    Err(contended(group))
+    let found = swap(client, group, &key, changed).await?.ok_or_else(|| contended(group))?;
+    let tell = |all: &mut GroupControl| {
+        all.jobs.add(shard);
+        all.pause.clone()
+    };
+    Ok((found, edit_group(client, group, tell).await?))
 }
 
 /// Changes the requests to the whole group. Returns what the change has found.
@@ -52,12 +48,7 @@ pub(crate) async fn edit_group<T>(
         }
         Ok((Some(serde_json::to_vec(&all).expect("requests can be written")), found))
     };
-    for _ in 0..MAX_ATTEMPTS {
-        if let Some(found) = try_swap(client, group, GROUP, changed).await? {
-            return Ok(found);
-        }
-    }
-    Err(contended(group))
+    swap(client, group, GROUP, changed).await?.ok_or_else(|| contended(group))
 }
 
 /// Tells the runners that the one-shot runs of a shard have changed.
@@ -73,9 +64,4 @@ fn full(group: &str, job: &str) -> Error {
         Note::MAX_BYTES >> 10
     );
     Error::job(job, why).passing()
-}
-
-fn contended(group: &str) -> Error {
-    let why = format!("the requests for group {group:?} are being changed by others; try again");
-    Error::new(ErrorKind::Store, why).passing()
 }

@@ -4,6 +4,7 @@ mod calendars;
 mod clocks;
 mod definitions;
 mod ends;
+mod hosts;
 mod lapses;
 mod limits;
 mod notes;

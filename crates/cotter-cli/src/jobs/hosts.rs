@@ -1,0 +1,61 @@
+//! `cotter jobs hosts`, and what is said where none is there.
+
+use super::list::from_now;
+use crate::table;
+use cotter_console::duration::{millis, words};
+use cotter_console::{Console, Failure, clean};
+use cotter_scheduler::{Host, Jobs, UnixTime};
+use serde_json::{Value, json};
+use std::io::Write;
+
+pub(super) async fn print(jobs: &Jobs, console: &Console) -> Result<(), Failure> {
+    let hosts = jobs.hosts().await?;
+    if console.json {
+        for host in &hosts {
+            writeln!(console.out(), "{}", object(host))?;
+        }
+        return Ok(());
+    }
+    if hosts.is_empty() {
+        console.confirm(&nobody());
+        return Ok(());
+    }
+    let now = jobs.now().await?;
+    let head = ["HOST", "STARTED", "SEEN", "BUSY", "CLOCK OFF", "VERSION"];
+    table::print(head, hosts.iter().map(|host| row(host, now)), console)
+}
+
+fn row(host: &Host, now: UnixTime) -> [String; 6] {
+    [
+        host.name.as_deref().map_or_else(|| "-".to_owned(), clean),
+        from_now(host.since, now),
+        from_now(host.seen, now),
+        format!("{} of {}", host.busy, host.workers),
+        words(host.clock_offset),
+        clean(&host.version),
+    ]
+}
+
+fn object(host: &Host) -> Value {
+    json!({
+        "host": host.name,
+        "since": format!("{:.3}", host.since),
+        "seen": format!("{:.3}", host.seen),
+        "workers": host.workers,
+        "busy": host.busy,
+        "clock_offset_ms": millis(host.clock_offset),
+        "version": host.version,
+    })
+}
+
+fn nobody() -> String {
+    format!("no scheduler of this group runs, or none has said so for {}", words(Host::SILENCE))
+}
+
+/// Says so where something is asked of schedulers, and none is there. A store that does not tell is not a reason to fail: what was
+/// asked for is written.
+pub(super) async fn remark_if_none(jobs: &Jobs, console: &Console) {
+    if jobs.hosts().await.is_ok_and(|hosts| hosts.is_empty()) {
+        console.warning(&format!("{}: it is done when one is started", nobody()));
+    }
+}

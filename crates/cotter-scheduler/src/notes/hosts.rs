@@ -1,0 +1,94 @@
+//! The schedulers that run, as they have said themselves: a definition in the store does not tell whether anybody follows it.
+
+use super::swap::swap;
+use super::{instant, load_all};
+use crate::UnixTime;
+use cotter::{Client, Note, Result};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How often a scheduler says again that it runs: a hundred of them write less than once a second.
+pub(crate) const REPEATED: Duration = Duration::from_secs(120);
+
+/// What a scheduler has said counts for so long: it may have died since.
+pub(crate) const KEPT: Duration = Duration::from_secs(300);
+
+/// A hundred schedulers that start at the same time do not all want the same note.
+const SHARDS: u8 = 16;
+
+/// What a scheduler says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Mark {
+    /// The name of its host; empty if it has none.
+    #[serde(rename = "h")]
+    pub(crate) host: String,
+    /// When it started.
+    #[serde(rename = "f", with = "instant")]
+    pub(crate) since: UnixTime,
+    /// When it said this.
+    #[serde(rename = "t", with = "instant")]
+    pub(crate) at: UnixTime,
+    #[serde(rename = "v")]
+    pub(crate) version: String,
+    #[serde(rename = "w")]
+    pub(crate) workers: usize,
+    #[serde(rename = "b")]
+    pub(crate) busy: usize,
+    /// The offset of its clock, in milliseconds.
+    #[serde(rename = "o")]
+    pub(crate) off: u64,
+}
+
+/// The marks by the ids of schedulers.
+type Marks = BTreeMap<String, Mark>;
+
+/// Writes what a scheduler says, or that it has ended.
+pub(crate) async fn tell(
+    client: &Client,
+    group: &str,
+    id: &str,
+    mark: Option<&Mark>,
+    now: UnixTime,
+) -> Result<()> {
+    let key = key(Sha256::digest(id)[0] % SHARDS);
+    let changed = |note: Option<&Note>| -> Result<_> {
+        let before = note.map(parse).unwrap_or_default();
+        let mut all = before.clone();
+        all.retain(|_, mark| is_recent(mark, now));
+        all.remove(id);
+        if let Some(mark) = mark {
+            all.insert(id.to_owned(), mark.clone());
+        }
+        let bytes = serde_json::to_vec(&all).expect("marks can be written");
+        // What does not fit is not shown.
+        let is_written = all != before && bytes.len() <= Note::MAX_BYTES;
+        Ok((is_written.then_some(bytes), ()))
+    };
+    // It is said again later.
+    swap(client, group, &key, changed).await.map(drop)
+}
+
+/// The schedulers that have said so lately.
+pub(crate) async fn read(client: &Client, group: &str, now: UnixTime) -> Result<Vec<Mark>> {
+    let keys = (0..SHARDS).map(|shard| (group.to_owned(), key(shard)));
+    let notes = load_all(client, keys.collect::<Vec<_>>()).await?;
+    let mut marks: Vec<_> = notes.iter().flatten().flat_map(parse).map(|(_, mark)| mark).collect();
+    marks.retain(|mark| is_recent(mark, now));
+    marks.sort_by(|a, b| (&a.host, a.since).cmp(&(&b.host, b.since)));
+    Ok(marks)
+}
+
+fn key(shard: u8) -> String {
+    format!("hosts-{shard:x}")
+}
+
+/// A note that cannot be read says nothing: it is only shown, and written anew.
+fn parse(note: &Note) -> Marks {
+    serde_json::from_slice(&note.bytes).unwrap_or_default()
+}
+
+fn is_recent(mark: &Mark, now: UnixTime) -> bool {
+    now.since(mark.at) <= KEPT
+}
