@@ -91,11 +91,6 @@
 //! [stores.md]: https://github.com/cotter-rs/cotter/blob/main/docs/stores.md
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-/// The code of a page runs with the tests.
-#[cfg(all(doctest, feature = "metrics"))]
-#[doc = include_str!("../../../docs/observability.md")]
-mod observability {}
-
 mod api;
 mod engine;
 mod error;
