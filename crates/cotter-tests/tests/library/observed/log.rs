@@ -1,6 +1,6 @@
 //! What is in the log: levels, targets and fields; and the span around an acquisition.
 
-use super::builder;
+use super::{Seen, builder};
 use cotter::{Lease, memory};
 use cotter_testkit::in_own_process;
 use cotter_testkit::timing::{FAR, until};
@@ -71,6 +71,30 @@ fn the_log_has_what_happened_under_one_target() {
             lost.lost().wait_for(FAR).expect("it ends");
             let token = format!("lock.token={} ", lost.token());
             expect(&["WARN cotter ", "message=lock lost", "lock.name=\"b\"", &token, "held_ms="]);
+        },
+    );
+}
+
+#[test]
+fn an_observer_that_panics_is_logged_once() {
+    in_own_process(
+        "observed::log::an_observer_that_panics_is_logged_once",
+        |_| (),
+        || {
+            tracing::subscriber::set_global_default(Listener(Level::ERROR)).unwrap();
+            let panics = |_: &cotter::Event| std::panic::resume_unwind(Box::new("an observer panics"));
+            let (observer, seen) = Seen::new();
+            let client =
+                builder(memory::Store::new()).observe(panics).observe(observer).connect().wait().unwrap();
+            client.mutex("a").lock().wait().unwrap().finish().wait().unwrap();
+            drop(client);
+            // The thread has ended.
+            assert_eq!(seen.all().len(), 2);
+            let lines = LINES.lock().unwrap();
+            assert!(
+                lines.len() == 1 && lines[0].contains("ERROR cotter ") && lines[0].contains("panicked"),
+                "{lines:?}"
+            );
         },
     );
 }

@@ -32,11 +32,12 @@ pub(crate) struct ReleaseCall {
 
 impl ReleaseCall {
     pub(super) fn new(hold: &Arc<Hold>, keep_for: Option<Duration>) -> Self {
+        let (used, ended) = hold.end();
         let work = ReleaseWork {
             hold: hold.clone(),
-            leave: Leave { used: hold.used(), keep_for },
+            leave: Leave { used, keep_for },
             deadline: hold.deadline().unwrap_or(Moment::NEVER),
-            ended: Some(hold.end_turn()),
+            ended: Some(ended),
         };
         Self { state: Some(CallState::Unsent(work)) }
     }

@@ -65,12 +65,13 @@ impl Hold {
         }
     }
 
-    /// Ends the current turn.
-    pub(super) fn end_turn(&self) -> Ended {
-        self.end_turn_of(&mut self.lock())
+    /// Ends the last turn. Returns the number of turns as well.
+    pub(super) fn end(&self) -> (u16, Ended) {
+        let mut guards = self.lock();
+        (guards.used, self.end_turn_of(&mut guards))
     }
 
-    /// The same, with the guards. The clock is read only for those who are told.
+    /// Ends the current turn. The clock is read only for those who are told.
     pub(super) fn end_turn_of(&self, guards: &mut Guards) -> Ended {
         let is_told = guards.telling.stage == Stage::Held;
         if is_told {
@@ -98,7 +99,7 @@ impl Hold {
 
     /// The guard is with nobody any more, although the name stays locked for a while.
     pub(crate) fn tell_kept(&self) {
-        let ended = self.end_turn();
+        let (_, ended) = self.end();
         self.tell_released(ended, ReleasedTo::Store);
     }
 

@@ -23,11 +23,10 @@ use tracing::Instrument;
 /// Acquires the lock; returns `Ok(None)` if it stayed busy until the wait was over.
 pub(crate) async fn acquire(core: Arc<Core>, request: Request, handle: Handle) -> Result<Option<Guard>> {
     let attempt = Attempt::begin(&core, &request.name, request.mode);
-    let acquiring = find(&core, &request, &handle);
     let outcome = match span(&request.name, request.mode) {
-        None => acquiring.await,
+        None => find(&core, &request, &handle).await,
         // Boxed, because otherwise every acquisition would carry the space for it.
-        Some(span) => Box::pin(acquiring.instrument(span)).await,
+        Some(span) => Box::pin(find(&core, &request, &handle).instrument(span)).await,
     };
     attempt.end(outcome.as_ref().map(Option::as_ref));
     outcome
