@@ -82,10 +82,6 @@ impl Hold {
         FencingToken::from((self.grant.number + u64::from(turn)).saturating_sub(1))
     }
 
-    pub(crate) fn used(&self) -> u16 {
-        self.lock().used
-    }
-
     pub(crate) fn turns_left(&self) -> bool {
         self.lock().used < self.grant.turns
     }
