@@ -242,7 +242,9 @@ fn short(slot: UnixTime) -> String {
 
 /// The callbacks that receive events.
 #[derive(Clone, Default)]
-pub(crate) struct Observers(Vec<Arc<dyn Fn(&Event) + Send + Sync>>);
+pub(crate) struct Observers(Vec<Observer>);
+
+type Observer = Arc<dyn Fn(&Event) + Send + Sync>;
 
 impl Observers {
     pub(crate) fn add(&mut self, observe: impl Fn(&Event) + Send + Sync + 'static) {

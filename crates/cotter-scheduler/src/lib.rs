@@ -31,6 +31,8 @@ mod pages {
     mod cron {}
     #[doc = include_str!("../../../docs/migrating.md")]
     mod migrating {}
+    #[doc = include_str!("../../../docs/observability.md")]
+    mod observability {}
     #[doc = include_str!("../../../docs/primitives.md")]
     mod primitives {}
     #[doc = include_str!("../../../docs/scheduler.md")]

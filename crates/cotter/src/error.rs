@@ -44,6 +44,27 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// Returns a stable label for this kind, in `snake_case`: for metrics and log fields. With the feature `serde`, it is what the
+    /// kind is written as.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::InvalidName => "invalid_name",
+            Self::InvalidInput => "invalid_input",
+            Self::Misuse => "misuse",
+            Self::Config => "config",
+            Self::Denied => "denied",
+            Self::Unavailable => "unavailable",
+            Self::NoQuorum => "no_quorum",
+            Self::Unsupported => "unsupported",
+            Self::ForeignKey => "foreign_key",
+            Self::LimitMismatch => "limit_mismatch",
+            Self::NotFound => "not_found",
+            Self::Upgrade => "upgrade",
+            Self::Lost => "lost",
+            Self::Protocol => "protocol",
+        }
+    }
+
     fn words(self) -> &'static str {
         match self {
             Self::InvalidName => "invalid name",

@@ -34,6 +34,7 @@
 //! | see who holds what, or take a lock away | [`Admin::list`], [`Client::holder`], [`Admin::evict`] |
 //! | create the tables of a store, or check how it is set up | [`Builder::migrate`], [`Admin::diagnose`] |
 //! | delete the files of names that are no longer used | [`Admin::prune`] |
+//! | see in metrics and logs what happens to the locks | [`Builder::observe`], [`Event`] |
 //! | write your own store | [`backend`] |
 //!
 //! # When not to use it
@@ -60,7 +61,11 @@
 //! the same call may succeed later, and [`Error::outcome_unknown`] whether the store may have carried it out. Errors
 //! never contain passwords.
 //!
-//! Warnings and debug events are emitted with `tracing`, under the target `cotter`.
+//! # What can be seen
+//! An [observer](Builder::observe) is told of every lock that is acquired, busy, renewed, lost or released, and of outages of the
+//! store. Losses and outages are also `tracing` warnings, acquisitions and releases debug events, and renewals are traced, under
+//! the target `cotter`; `cotter.acquire` is a debug span around each acquisition. [observability.md] has their fields, the
+//! metrics of the feature `metrics`, and alerts.
 //!
 //! # Testing
 //! `memory:` is a complete store. With a [`ManualClock`], a test moves time itself; with [`Builder::in_this_runtime`],
@@ -77,9 +82,11 @@
 //! | `etcd` | | locks in an etcd cluster |
 //! | `zookeeper` | | locks in a ZooKeeper ensemble |
 //! | `sqlite` | | locks in an SQLite database of this host; Linux only |
+//! | `metrics` | | [an observer](Builder::observe) that records metrics, for any exporter of the `metrics` crates |
 //! | `serde` | | `Serialize` and `Deserialize` for tokens, names, records, losses and error kinds |
 //! | `conformance` | | the test cases that every backend must pass |
 //!
+//! [observability.md]: https://github.com/cotter-rs/cotter/blob/main/docs/observability.md
 //! [guarantees.md]: https://github.com/cotter-rs/cotter/blob/main/docs/guarantees.md
 //! [stores.md]: https://github.com/cotter-rs/cotter/blob/main/docs/stores.md
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -87,6 +94,7 @@
 mod api;
 mod engine;
 mod error;
+mod event;
 mod join;
 mod loss;
 mod name;
@@ -102,6 +110,8 @@ pub mod backend;
 pub mod clock;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+#[cfg(feature = "metrics")]
+pub mod metrics;
 
 #[cfg(feature = "etcd")]
 pub use stores::etcd;
@@ -144,6 +154,7 @@ pub use backend::{
 };
 pub use clock::ManualClock;
 pub use error::{Error, ErrorKind, Result};
+pub use event::{Event, EventKind, ReleasedTo};
 pub use loss::{LossCause, Lost};
 pub use name::Name;
 pub use token::FencingToken;

@@ -63,6 +63,23 @@ pub enum LossCause {
     Forked,
 }
 
+impl LossCause {
+    /// Returns a stable label for this cause, in `snake_case`: for metrics and log fields. With the feature `serde`, it is what the
+    /// cause is written as.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Expired => "expired",
+            Self::MaxHold => "max_hold",
+            Self::Evicted => "evicted",
+            Self::Gone => "gone",
+            Self::SessionLost => "session_lost",
+            Self::Closed => "closed",
+            Self::Released => "released",
+            Self::Forked => "forked",
+        }
+    }
+}
+
 impl fmt::Display for LossCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

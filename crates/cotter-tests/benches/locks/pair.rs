@@ -1,4 +1,4 @@
-//! An uncontended pair: lock and release, in one task.
+//! An uncontended pair: lock and release, in one task, with and without an observer.
 
 use crate::rounds::compare;
 use cotter::Client;
@@ -10,6 +10,7 @@ const PAIRS: u32 = 100_000;
 pub(crate) fn run() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let client = Client::connect("memory:").wait().unwrap();
+    let observed = Client::builder().observe(|_| {}).connect("memory:").wait().unwrap();
     let plain = Arc::new(tokio::sync::Mutex::new(()));
     let mut tokio_mutex = || {
         runtime.block_on(async {
@@ -20,7 +21,7 @@ pub(crate) fn run() {
             start.elapsed().as_secs_f64() / f64::from(PAIRS) * 1e6
         })
     };
-    let mut released = || {
+    let released = |client: &Client| {
         runtime.block_on(async {
             let mutex = client.mutex("pair");
             let start = Instant::now();
@@ -44,7 +45,8 @@ pub(crate) fn run() {
         "microseconds per pair",
         &mut [
             ("tokio::sync::Mutex", &mut tokio_mutex),
-            ("memory: lock, release", &mut released),
+            ("memory: lock, release", &mut || released(&client)),
+            ("memory: the same, observed", &mut || released(&observed)),
             ("memory: lock, drop", &mut dropped),
         ],
     );

@@ -17,6 +17,7 @@
 //! | `placement` | runtimes, sleepers, threads |
 //! | `threads` | a process that can start no more threads |
 //! | `slow_subscriber` | a `tracing` subscriber that blocks |
+//! | `observed` | what observers, the log and metrics are told |
 //! | `forks` | processes that fork and go on without `exec` |
 //! | `which_store`, `options`, `proofs`, `links` | the tables and the options of docs/stores/; the tests of each promise; links between pages |
 //! | `rings` | the shape of the source |
@@ -92,6 +93,7 @@ mod mutex;
 mod mysql;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod next_host;
+mod observed;
 mod options;
 mod owners;
 #[cfg(any(feature = "etcd", feature = "zookeeper", feature = "redis"))]

@@ -27,7 +27,7 @@ fn a_stand_in_can_report_a_loss() {
 
 mod json {
     use super::*;
-    use cotter::{Client, ErrorKind, Level, Mode, Record, Released, Severity};
+    use cotter::{Client, ErrorKind, Level, Mode, Record, Released, ReleasedTo, Severity};
     use serde_json::{from_value, json, to_value};
 
     #[test]
@@ -72,6 +72,38 @@ mod json {
         let permits = Mode::Permits { take: 1, of: 5 };
         assert_eq!(to_value(permits).unwrap(), json!({"permits": {"take": 1, "of": 5}}));
         assert_eq!(from_value::<Mode>(json!("shared")).unwrap(), Mode::Shared);
+    }
+
+    #[test]
+    fn labels_are_the_words_that_are_written() {
+        use LossCause::{Closed, Evicted, Expired, Forked, Gone, MaxHold, Released, SessionLost};
+        for cause in [Expired, MaxHold, Evicted, Gone, SessionLost, Closed, Released, Forked] {
+            assert_eq!(to_value(cause).unwrap(), json!(cause.as_str()));
+        }
+        for kind in [
+            ErrorKind::InvalidName,
+            ErrorKind::InvalidInput,
+            ErrorKind::Misuse,
+            ErrorKind::Config,
+            ErrorKind::Denied,
+            ErrorKind::Unavailable,
+            ErrorKind::NoQuorum,
+            ErrorKind::Unsupported,
+            ErrorKind::ForeignKey,
+            ErrorKind::LimitMismatch,
+            ErrorKind::NotFound,
+            ErrorKind::Upgrade,
+            ErrorKind::Lost,
+            ErrorKind::Protocol,
+        ] {
+            assert_eq!(to_value(kind).unwrap(), json!(kind.as_str()));
+        }
+        for mode in [Mode::Exclusive, Mode::Shared] {
+            assert_eq!(to_value(mode).unwrap(), json!(mode.as_str()));
+        }
+        for to in [ReleasedTo::Store, ReleasedTo::Task, ReleasedTo::Ticket, ReleasedTo::Silence] {
+            assert_eq!(to_value(to).unwrap(), json!(to.as_str()));
+        }
     }
 
     #[test]

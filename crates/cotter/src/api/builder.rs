@@ -1,8 +1,8 @@
 //! Options before connecting.
 
 use crate::backend::{Backend, Backoff, Connect, Host};
-use crate::engine::{Core, Drift, Engine, Settings, crashed};
-use crate::{Client, Clock, Error, ErrorKind, LazyClient, Lease, Op, Result, api::url};
+use crate::engine::{Core, Drift, Engine, Observer, Observers, Settings, crashed};
+use crate::{Client, Clock, Error, ErrorKind, Event, LazyClient, Lease, Op, Result, api::url};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,6 +30,7 @@ pub struct Builder {
     in_this_runtime: bool,
     give_up: Duration,
     retry: Duration,
+    observers: Vec<Observer>,
 }
 
 /// The pauses between two attempts to connect.
@@ -46,6 +47,7 @@ impl Default for Builder {
             in_this_runtime: false,
             give_up: Duration::from_secs(30),
             retry: Duration::ZERO,
+            observers: Vec::new(),
         }
     }
 }
@@ -131,6 +133,40 @@ impl Builder {
     /// ```
     pub fn retry_connect(mut self, wait: Duration) -> Self {
         self.retry = wait;
+        self
+    }
+
+    /// Adds an observer, which is told what happens to the locks of this client: for metrics, for logs of your own, for tests.
+    /// Each call adds one; without one, nothing is recorded.
+    ///
+    /// ```
+    /// # use cotter::{Client, EventKind};
+    /// # fn main() -> cotter::Result<()> {
+    /// # fn page_somebody(_: &cotter::Event) {}
+    /// let client = Client::builder()
+    ///     .observe(|event| {
+    ///         if let EventKind::Lost { .. } = event.kind {
+    ///             page_somebody(event);
+    ///         }
+    ///     })
+    ///     .connect("memory:")
+    ///     .wait()?;
+    /// # let _ = client; Ok(()) }
+    /// ```
+    ///
+    /// Observers run on a thread that all observers of the client share, a few milliseconds after the event. One that blocks
+    /// delays the others and no lock; what does not fit into the queue of 8192 events is counted and told as
+    /// [`EventKind::Dropped`](crate::EventKind::Dropped). One that panics is told of the next events all the same. The
+    /// thread ends when the client and its guards are gone, after the last event; a process that ends earlier does not wait
+    /// for it. An observer that owns a handle to its own client keeps both for ever.
+    ///
+    /// One event has no two meanings: a lock that its [`Owner`](crate::Owner) enters again is neither acquired nor released
+    /// again, a writer that becomes a reader goes on, and each lock of a [`Multi`](crate::Multi) has events of its own. A
+    /// call with an invalid name asks for nothing and has no event.
+    ///
+    /// A feature, `metrics`, has an observer for [the metrics crates](https://docs.rs/metrics).
+    pub fn observe(mut self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        self.observers.push(Observer::new(observer));
         self
     }
 
@@ -224,6 +260,7 @@ impl Builder {
                 local_turns: self.local_turns,
                 drift: self.drift,
                 give_up: self.give_up,
+                observers: Observers::start(self.observers)?,
             };
             Ok(Client::new(Core::new(engine, store, (backend, tasks), settings)))
         })

@@ -71,6 +71,15 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// Returns a stable label: `exclusive`, `shared` or `permits`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Exclusive => "exclusive",
+            Self::Shared => "shared",
+            Self::Permits { .. } => "permits",
+        }
+    }
+
     pub(crate) const fn is_permits(self) -> bool {
         matches!(self, Self::Permits { .. })
     }

@@ -6,6 +6,7 @@ use crate::engine::drift::Drift;
 use crate::engine::grant::hold::Lines;
 use crate::engine::line::request::{Request, Wait};
 use crate::engine::pulse::Pulse;
+use crate::engine::report::{Observers, Reporter};
 use crate::engine::route::Connections;
 use crate::engine::tasks::{EndsTasks, Tasks};
 use crate::engine::thread::Engine;
@@ -21,6 +22,7 @@ pub(crate) struct Settings {
     pub(crate) local_turns: bool,
     pub(crate) drift: Drift,
     pub(crate) give_up: Duration,
+    pub(crate) observers: Option<Arc<Observers>>,
 }
 
 /// The state of one client.
@@ -34,6 +36,7 @@ pub(crate) struct Core {
     pub(crate) settings: Settings,
     pub(crate) background: Arc<Background>,
     pub(crate) pulse: Pulse,
+    pub(crate) reporter: Arc<Reporter>,
     tasks: EndsTasks,
 }
 
@@ -46,6 +49,9 @@ impl Core {
         settings: Settings,
     ) -> Self {
         let host = Host::engine(engine.clock().clone(), tasks.clone()).elsewhere();
+        let info = backend.info();
+        let server = (!info.capabilities.immediate).then(|| server(&info.instance).to_owned());
+        let reporter = Reporter::new(info.scheme, server, settings.observers.clone());
         Self {
             tasks: EndsTasks(tasks),
             engine,
@@ -55,6 +61,7 @@ impl Core {
             settings,
             background: Arc::default(),
             pulse: Pulse::default(),
+            reporter,
         }
     }
 
@@ -85,8 +92,7 @@ impl Core {
 
     /// Returns the server for error messages. The rest of the description is shown only on request.
     pub(crate) fn server(&self) -> &str {
-        let instance = &self.backend.info().instance;
-        instance.split_once(" (").map_or(instance, |(server, _)| server)
+        server(&self.backend.info().instance)
     }
 
     /// Refuses a request that cannot work, before any I/O.
@@ -148,6 +154,10 @@ impl Core {
             Wait::Forever => Until::Forever,
         }
     }
+}
+
+fn server(instance: &str) -> &str {
+    instance.split_once(" (").map_or(instance, |(server, _)| server)
 }
 
 /// Returns the error for a request to a client that was closed.

@@ -13,7 +13,7 @@
 //! | `pulse` | liveness of the store |
 //! | `patience` | repeating what the store fails to answer |
 //! | `drift` | clocks that run at different rates |
-//! | `report` | tracing events, emitted from another thread |
+//! | `report/` | events for observers and for `tracing`, told on other threads |
 //! | `timing` | all durations |
 //! | `block` | blocking waits on threads |
 
@@ -47,6 +47,7 @@ pub(crate) use line::request::{Request, Wait};
 pub(crate) use patience::Patience;
 pub(crate) use queue::acquire::acquire;
 pub(crate) use queue::resize::resize;
+pub(crate) use report::{Observer, Observers};
 pub(crate) use route::crashed;
 #[cfg(feature = "conformance")]
 pub(crate) use tasks::Tasks;

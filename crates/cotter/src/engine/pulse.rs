@@ -2,7 +2,7 @@
 //! ever.
 
 use crate::engine::core::Core;
-use crate::engine::report::{Doing, Event, report};
+use crate::engine::report::Doing;
 use crate::engine::timing::{CALM, RECENT_ANSWER};
 use crate::sync::lock;
 use crate::{Error, ErrorKind, Moment, Name, Result};
@@ -53,12 +53,23 @@ impl Core {
         }
         if let Some(Outage { since, failures, .. }) = over {
             self.pulse.down.store(false, Ordering::Relaxed);
-            let server = self.server().to_owned();
-            report(Event::Answers { server, after: now.since(since), failures });
+            self.reporter.recovered(now.since(since), failures);
         }
     }
 
-    /// Records that a request of the engine itself has failed. Reported once per outage: a thousand locks share the
+    /// The same, for answers that matter only after an outage: they are too many to read the clock for each.
+    pub(crate) fn hear_after_outage(&self) {
+        if self.pulse.down.load(Ordering::Relaxed) {
+            self.hear();
+        }
+    }
+
+    /// Returns the time of the last answer that was noted.
+    pub(crate) fn last_heard(&self) -> Moment {
+        Moment::from_nanos(self.pulse.heard.load(Ordering::Relaxed))
+    }
+
+    /// Records that a request that will be repeated has failed. Reported once per outage: a thousand locks share the
     /// same server.
     pub(crate) fn failed(&self, doing: Doing, name: &Name, error: &Error) {
         if doing == Doing::Acquiring && !error.is_retryable() {
@@ -75,15 +86,13 @@ impl Core {
         };
         if first {
             self.pulse.down.store(true, Ordering::Relaxed);
-            let server = self.server().to_owned();
-            report(Event::Fails { server, doing, name: name.clone(), error: error.to_string() });
+            self.reporter.outage(doing, name, error.clone());
         }
     }
 
     /// Returns true if the store has answered since then, or shortly before.
     fn has_heard(&self, since: Moment) -> bool {
-        let heard = Moment::from_nanos(self.pulse.heard.load(Ordering::Relaxed));
-        self.is_immediate() || heard + RECENT_ANSWER >= since
+        self.is_immediate() || self.last_heard() + RECENT_ANSWER >= since
     }
 
     /// Checks the store in the background, unless it has answered recently.

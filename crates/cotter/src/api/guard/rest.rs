@@ -74,6 +74,7 @@ impl Drop for Rest {
         let hold = guard.hold();
         if hold.end_re_entry() && hold.lost().is_none() {
             let core = hold.core.clone();
+            hold.tell_kept();
             // The time is the next holder's, not part of the work whose length the lease limits.
             hold.lift_end();
             core.engine.agenda().moved(hold);

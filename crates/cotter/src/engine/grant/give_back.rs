@@ -2,10 +2,11 @@
 
 use super::release::ReleaseCall;
 use crate::engine::grant::hold::{Hold, Waiter};
+use crate::engine::grant::telling::Ended;
 use crate::engine::line::run::change_with;
 use crate::engine::line::state::State;
 use crate::engine::line::todo::Todo;
-use crate::{Guard, LossCause, Lost, Result};
+use crate::{Guard, LossCause, Lost, ReleasedTo, Result};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,18 +35,21 @@ pub(crate) fn give_back(hold: &Arc<Hold>, serial: u32, keep_for: Option<Duration
         }
         match step(hold, serial, lost, keep_for) {
             Step::Done(returned) => return returned,
-            Step::Pass(waiter, guard) => match waiter.give(guard) {
-                Ok(()) => return Returned::Passed,
-                // The waiter has left in the meantime, so its turn must be released here.
-                Err(guard) => serial = guard.into_serial(),
-            },
+            Step::Pass(waiter, guard, ended) => {
+                hold.tell_released(ended, ReleasedTo::Task);
+                match waiter.give(guard) {
+                    Ok(()) => return Returned::Passed,
+                    // The waiter has left in the meantime, so its turn must be released here.
+                    Err(guard) => serial = guard.into_serial(),
+                }
+            }
         }
     }
 }
 
 enum Step {
     Done(Returned),
-    Pass(Arc<Waiter>, Box<Guard>),
+    Pass(Arc<Waiter>, Box<Guard>, Ended),
 }
 
 /// Nobody enters the hold again between the look and the step.
@@ -75,14 +79,14 @@ fn step(hold: &Arc<Hold>, serial: u32, lost: Option<LossCause>, keep_for: Option
 fn last(hold: &Arc<Hold>, serial: u32, state: &mut State<Hold>, keep_for: Option<Duration>) -> (Step, Todo) {
     let keep_for = keep_for.max(hold.left_to_keep());
     if keep_for.is_none()
-        && let Some(((waiter, (next, token)), todo)) = state.pass(|request| {
-            let passes = hold.can_pass_to(request, hold.core.now());
-            passes.then(|| hold.next_turn(request.owner.clone())).flatten()
+        && let Some(((waiter, ((next, token), ended)), todo)) = state.pass(|request| {
+            let now = hold.core.now();
+            hold.can_pass_to(request, now).then(|| hold.turn_over(request.owner.clone(), now)).flatten()
         })
     {
         let (_, signals) = hold.leave(serial);
         let guard = Box::new(Guard::new(hold.clone(), next, token));
-        return (Step::Pass(waiter, guard), todo.and_wake(signals));
+        return (Step::Pass(waiter, guard, ended), todo.and_wake(signals));
     }
     match hold.begin_release() {
         (left, Some(cause)) => ended(hold, state, left, cause),
@@ -114,7 +118,7 @@ pub(super) fn frees_at_once(cause: LossCause) -> bool {
 pub(crate) fn forget(guard: Guard) -> Result<()> {
     let (hold, token) = (guard.hold().clone(), guard.token());
     match give_back(&hold, guard.into_serial(), Some(Duration::ZERO)) {
-        Returned::Send(call) => call.forget(),
+        Returned::Send(call) => call.forget(ReleasedTo::Ticket),
         Returned::AlreadyLost(cause) => return Err(Lost::new(hold.name().clone(), token, cause).into()),
         Returned::Evicted(_) => return Err(Lost::new(hold.name().clone(), token, LossCause::Evicted).into()),
         Returned::StillHeld(_) | Returned::Passed => {}

@@ -1,6 +1,7 @@
 //! The guards that live on a hold, and the signals that wait for its end.
 
 use crate::engine::grant::hold::Hold;
+use crate::engine::grant::telling::{Ended, Telling};
 use crate::sync::{RankedGuard, rank};
 use crate::{FencingToken, LossCause, Moment, Owner};
 use std::sync::Arc;
@@ -19,7 +20,8 @@ pub(super) struct Guards {
     /// The last guard was released and the store has not answered yet: only its answer decides how the signals end.
     releasing: bool,
     /// The number of turns of the block that were used.
-    used: u16,
+    pub(super) used: u16,
+    pub(super) telling: Telling,
     pub(super) owner: Option<Owner>,
     notes_written: u64,
     /// Until when the name stays locked after its release, at the wish of guards that were released before the last one: in
@@ -51,14 +53,21 @@ pub(crate) type Turn = (u32, FencingToken);
 impl Hold {
     /// Adds a guard for the next turn of the block. Returns `None` when the block is used up.
     pub(crate) fn next_turn(&self, owner: Option<Owner>) -> Option<Turn> {
+        self.turn_over(owner, self.begun()).map(|(turn, _)| turn)
+    }
+
+    /// The same, `now`, where the lock passes on from a turn before, which is over.
+    pub(super) fn turn_over(&self, owner: Option<Owner>, now: Moment) -> Option<(Turn, Ended)> {
         let mut guards = self.lock();
         if guards.used >= self.grant.turns || guards.lost.is_some() {
             return None;
         }
+        let ended = self.end_turn_of(&mut guards);
+        guards.telling = Telling::begin(now);
         guards.used += 1;
         guards.owner = owner;
         let serial = guards.enter();
-        Some((serial, self.token_of(guards.used)))
+        Some(((serial, self.token_of(guards.used)), ended))
     }
 
     /// Adds a guard for the same turn and owner.
@@ -68,12 +77,9 @@ impl Hold {
         (serial, self.token_of(guards.used))
     }
 
-    fn token_of(&self, used: u16) -> FencingToken {
-        FencingToken::from(self.grant.number + u64::from(used) - 1)
-    }
-
-    pub(crate) fn used(&self) -> u16 {
-        self.lock().used
+    /// Returns the token of the turn with this number, from one on.
+    pub(super) fn token_of(&self, turn: u16) -> FencingToken {
+        FencingToken::from((self.grant.number + u64::from(turn)).saturating_sub(1))
     }
 
     pub(crate) fn turns_left(&self) -> bool {
@@ -174,14 +180,15 @@ impl Hold {
         self.lock().wakers.retain(|l| l.key != key);
     }
 
-    /// Marks the hold as lost, for the first time. Returns the tasks to wake.
-    pub(super) fn mark_lost(&self, cause: LossCause) -> Option<Vec<Waker>> {
+    /// Marks the hold as lost, for the first time. Returns the tasks to wake, and the turn that has ended with it.
+    pub(super) fn mark_lost(&self, cause: LossCause) -> Option<(Vec<Waker>, Ended)> {
         let mut guards = self.lock();
         if guards.lost.is_some() || guards.releasing || guards.live.is_empty() {
             return None;
         }
         guards.lost = Some(cause);
-        Some(std::mem::take(&mut guards.wakers).into_iter().map(|l| l.waker).collect())
+        let ended = self.end_turn_of(&mut guards);
+        Some((std::mem::take(&mut guards.wakers).into_iter().map(|l| l.waker).collect(), ended))
     }
 
     /// Numbers a write. Returns `None` once the last guard is gone: the claim may be that of another hold by now, which

@@ -71,7 +71,7 @@ impl Hold {
 
     /// Starts renewal and loss detection. Must be called after the first guard exists, or a loss would notify nobody.
     pub(crate) fn activate(self: &Arc<Self>) {
-        self.core.engine.agenda().insert(self, self.slice_end - TURN_SLICE);
+        self.core.engine.agenda().insert(self, self.begun());
         if let Some(session) = &self.grant.session {
             let member: Weak<Self> = Arc::downgrade(self);
             session.join(member);
@@ -79,6 +79,11 @@ impl Hold {
         if self.core.background.is_ended() {
             self.lose(LossCause::Closed);
         }
+    }
+
+    /// Returns when the grant became a hold.
+    pub(super) fn begun(&self) -> Moment {
+        self.slice_end - TURN_SLICE
     }
 
     pub(crate) fn name(&self) -> &Name {
@@ -172,6 +177,7 @@ impl Hold {
     /// Ends when the hold does that it continues. Its lease goes on, which may have been extended by more than was asked for at
     /// first: that much of what the store has answered now is believed.
     pub(crate) fn goes_on_from(&self, before: &Self, answered: Option<Duration>) {
+        self.take_turn_of(before);
         self.ends.store(before.ends.load(Ordering::Acquire), Ordering::Release);
         let answered = deadline(&self.core, self.grant.as_of, answered);
         let known = before.deadline.load(Ordering::Acquire).min(answered.as_nanos());

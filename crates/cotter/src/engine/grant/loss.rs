@@ -7,7 +7,6 @@ use crate::engine::grant::give_back::frees_at_once;
 use crate::engine::grant::hold::Hold;
 use crate::engine::line::run::change;
 use crate::engine::line::state::Holding;
-use crate::engine::report::{Event, report};
 use crate::{FencingToken, LossCause, Lost};
 use std::sync::Arc;
 use std::task::Waker;
@@ -30,8 +29,8 @@ impl Hold {
             // A session that has ended for one grant has ended for all.
             session.lose(cause);
         }
-        let Some(wakers) = self.mark_lost(cause) else { return };
-        report(Event::Lost { name: self.name().clone(), token: self.grant.number, cause });
+        let Some((wakers, ended)) = self.mark_lost(cause) else { return };
+        self.tell_lost(cause, ended);
         // Update the line before waking: a woken task that tries again must not find the old hold there.
         after_loss(self, cause);
         wakers.into_iter().for_each(Waker::wake);

@@ -11,6 +11,7 @@
 //! | `freshen` | grants that arrive with too little time left |
 //! | `downgrade` | from writer to reader |
 //! | `ticket` | tickets: taking over their locks, extending and releasing them |
+//! | `telling` | what observers are told of a hold |
 //! | `undo` | unknown outcomes, undone in the background until they are settled |
 
 pub(crate) mod downgrade;
@@ -22,5 +23,6 @@ mod in_line;
 mod loss;
 pub(crate) mod release;
 pub(crate) mod renew;
+mod telling;
 pub(crate) mod ticket;
 pub(crate) mod undo;

@@ -4,12 +4,13 @@ use crate::backend::{Backend, Claim, Found, Leave, Release};
 use crate::engine::background::in_background;
 use crate::engine::core::Core;
 use crate::engine::grant::hold::Hold;
+use crate::engine::grant::telling::Ended;
 use crate::engine::grant::undo::{in_time, in_time_if_left, may_succeed_later, release_later, undo_until};
 use crate::engine::line::run::change;
-use crate::engine::report::{Doing, Event, report};
+use crate::engine::report::Doing;
 use crate::engine::route::Here;
 use crate::engine::timing::release_backoff;
-use crate::{Error, ErrorKind, LossCause, Moment, Released, Result};
+use crate::{Error, ErrorKind, LossCause, Moment, Released, ReleasedTo, Result};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -31,18 +32,21 @@ pub(crate) struct ReleaseCall {
 
 impl ReleaseCall {
     pub(super) fn new(hold: &Arc<Hold>, keep_for: Option<Duration>) -> Self {
+        let (used, ended) = hold.end();
         let work = ReleaseWork {
             hold: hold.clone(),
-            leave: Leave { used: hold.used(), keep_for },
+            leave: Leave { used, keep_for },
             deadline: hold.deadline().unwrap_or(Moment::NEVER),
+            ended: Some(ended),
         };
         Self { state: Some(CallState::Unsent(work)) }
     }
 
     /// Discards the release because the store has learned of it in another way.
-    pub(super) fn forget(mut self) {
-        if let Some(CallState::Unsent(work)) = self.state.take() {
+    pub(super) fn forget(mut self, to: ReleasedTo) {
+        if let Some(CallState::Unsent(mut work)) = self.state.take() {
             work.answered();
+            work.tell_released(to);
         }
     }
 
@@ -53,7 +57,7 @@ impl ReleaseCall {
 
     /// If the store answers in the first poll, nothing has to be boxed or handed to the engine.
     fn at_once(&mut self) -> Option<Result<Released>> {
-        let Some(CallState::Unsent(work)) = &self.state else { return None };
+        let Some(CallState::Unsent(work)) = &mut self.state else { return None };
         let core = work.core().clone();
         if !core.is_immediate() {
             return None;
@@ -107,12 +111,15 @@ struct ReleaseWork {
     leave: Leave,
     /// The moment by which the lease has expired by itself.
     deadline: Moment,
+    /// The turn, until observers were told how it ended.
+    ended: Option<Ended>,
 }
 
 /// Ends the guard's signals even if the store never answers.
 impl Drop for ReleaseWork {
     fn drop(&mut self) {
         self.hold.end_release(None);
+        self.tell_released(ReleasedTo::Silence);
     }
 }
 
@@ -125,14 +132,14 @@ impl ReleaseWork {
         &self.hold.grant.claim
     }
 
-    async fn run(self) -> Result<Released> {
+    async fn run(mut self) -> Result<Released> {
         let answer = self.first().await;
         self.answered();
         let release = match answer {
             Ok(release) => release,
             // Also an answer, and more precise than "not held".
             Err(e) if e.lost().is_some() => {
-                self.tell(e.lost().map_or(LossCause::Gone, |lost| lost.cause));
+                self.tell_lost(e.lost().map_or(LossCause::Gone, |lost| lost.cause));
                 return Err(e);
             }
             Err(e) => self.retry(e).await?,
@@ -142,27 +149,39 @@ impl ReleaseWork {
 
     /// Resolves the guard according to what the store found. Requests of the claim that may still take effect are
     /// undone in the background: none of them holds anything now.
-    fn conclude(&self, release: Release) -> Released {
+    fn conclude(&mut self, release: Release) -> Released {
         if let Release::Unsettled { until, .. } = release {
             undo_until(self.core(), self.claim().clone(), self.leave.used, until);
         }
         match release.found() {
-            Found::Held => Released::Yes,
+            Found::Held => {
+                self.tell_released(ReleasedTo::Store);
+                Released::Yes
+            }
             Found::Nothing => self.missing(LossCause::Gone),
             Found::Evicted => self.missing(LossCause::Evicted),
         }
     }
 
     /// Handles a loss that this process had not noticed: signals that still listen are woken now.
-    fn missing(&self, cause: LossCause) -> Released {
+    fn missing(&mut self, cause: LossCause) -> Released {
         let overdue = cause == LossCause::Gone && self.core().now() >= self.deadline;
-        self.tell(if overdue { LossCause::Expired } else { cause });
+        self.tell_lost(if overdue { LossCause::Expired } else { cause });
         Released::AlreadyLost
     }
 
-    fn tell(&self, cause: LossCause) {
-        if self.hold.end_release(Some(cause)) {
-            report(Event::Lost { name: self.claim().name.clone(), token: self.hold.grant.number, cause });
+    fn tell_lost(&mut self, cause: LossCause) {
+        let ended = self.ended.take();
+        if self.hold.end_release(Some(cause))
+            && let Some(ended) = ended
+        {
+            self.hold.tell_lost(cause, ended);
+        }
+    }
+
+    fn tell_released(&mut self, to: ReleasedTo) {
+        if let Some(ended) = self.ended.take() {
+            self.hold.tell_released(ended, to);
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::backend::{Extension, Grant};
 use crate::engine::core::Core;
 use crate::engine::grant::hold::Hold;
-use crate::engine::report::{Doing, Event, report};
+use crate::engine::report::{Doing, restarted};
 use crate::engine::timing::{RENEWAL_GRID_SHARE, RENEWAL_RETRY, RENEWAL_RETRY_SHARE};
 use crate::sync::{Ranked, RankedGuard, rank};
 use crate::{Clock, Error, Moment, Result};
@@ -84,7 +84,7 @@ impl Agenda {
     pub(crate) async fn supervise(agenda: Weak<Self>, handle: Handle) {
         while agenda.strong_count() > 0 {
             if handle.spawn(Self::run(agenda.clone(), handle.clone())).await.is_err_and(|e| e.is_panic()) {
-                report(Event::Restarted);
+                restarted();
             }
         }
     }
@@ -192,23 +192,32 @@ impl fmt::Debug for Agenda {
 async fn renew(agenda: Weak<Agenda>, holds: Vec<Arc<Hold>>) {
     let grants: Vec<&Grant> = holds.iter().map(|h| &h.grant).collect();
     let (core, ttl) = (&holds[0].core, holds[0].grant.claim.ttl);
+    let asked = core.now();
     let answers = core.backend.extend(&grants, ttl).await;
     let Some(agenda) = agenda.upgrade() else { return };
     for (hold, answer) in holds.iter().zip(answers) {
-        take_in(&agenda, hold, answer, ttl);
+        take_in(&agenda, hold, answer, (asked, ttl));
     }
 }
 
-fn take_in(agenda: &Agenda, hold: &Arc<Hold>, answer: Result<Extension, Error>, asked: Duration) {
+/// Takes in the answer to the request of that moment, for so much time.
+fn take_in(
+    agenda: &Agenda,
+    hold: &Arc<Hold>,
+    answer: Result<Extension, Error>,
+    (asked, time): (Moment, Duration),
+) {
     match answer {
         Ok(Extension::Extended { as_of, ttl }) => {
             hold.core.hear();
-            hold.extended(as_of, ttl, asked);
+            hold.extended(as_of, ttl, time);
+            hold.tell_renewed(asked);
             agenda.moved(hold);
         }
         Ok(Extension::Lost(cause)) => hold.lose(cause),
         Err(e) => {
             hold.core.failed(Doing::Renewing, hold.name(), &e);
+            hold.tell_renewal_failed(e.kind());
             agenda.reset(hold, hold.next_retry(agenda.clock.now()));
         }
     }

@@ -8,6 +8,7 @@ use crate::engine::grant::hold::Hold;
 use crate::engine::grant::undo::{undo_adopted, undo_until};
 use crate::engine::line::handle::LineHandle;
 use crate::engine::line::run::change;
+use crate::engine::queue::attempt::Attempt;
 use crate::engine::timing::acquire_backoff;
 use crate::{Error, ErrorKind, Guard, LossCause, Lost, Owner, Released, Result, Ticket};
 use std::sync::Arc;
@@ -16,10 +17,18 @@ use tokio::sync::oneshot;
 
 /// Takes over the lock of a ticket. If the caller goes away, the lock is released.
 pub(crate) async fn resume(core: Arc<Core>, ticket: Ticket) -> Result<Guard> {
-    admit(&core, &ticket)?;
+    let (name, mode) = (ticket.name().clone(), ticket.mode());
+    let attempt = Attempt::begin(&core, &name, mode);
+    let resumed = ask_to_resume(&core, ticket).await;
+    attempt.end(resumed.as_ref().map(Some));
+    resumed
+}
+
+async fn ask_to_resume(core: &Arc<Core>, ticket: Ticket) -> Result<Guard> {
+    admit(core, &ticket)?;
     let (answer, resumed) = oneshot::channel();
     let (asking, owner) = (core.clone(), Owner::current().filter(|_| !ticket.mode().is_permits()));
-    in_background(&core, async move {
+    in_background(core, async move {
         // A guard that nobody receives is dropped.
         drop(answer.send(take_over(&asking, &ticket, owner).await));
     });

@@ -7,36 +7,50 @@ use crate::engine::line::handle::{Handle, LineHandle};
 use crate::engine::line::request::Request;
 use crate::engine::line::run::{change, change_with};
 use crate::engine::line::state::Place;
+use crate::engine::queue::attempt::{Attempt, span};
 use crate::engine::queue::entry::{Found, enter, loss};
 use crate::engine::queue::first_try::{FirstAnswer, FirstTry, last_moment, take_over};
 use crate::engine::queue::joined::keep_or_undo;
 use crate::engine::queue::waiting::Waiting;
+use crate::engine::report::Doing;
 use crate::engine::timing::{ABANDONED_REQUEST, LATE_ANSWER, ROUND_TRIP};
 use crate::{Error, Guard, Moment, Result};
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
+use tracing::Instrument;
 
 /// Acquires the lock; returns `Ok(None)` if it stayed busy until the wait was over.
 pub(crate) async fn acquire(core: Arc<Core>, request: Request, handle: Handle) -> Result<Option<Guard>> {
-    core.admit(&request)?;
+    let attempt = Attempt::begin(&core, &request.name, request.mode);
+    let outcome = match span(&request.name, request.mode) {
+        None => find(&core, &request, &handle).await,
+        // Boxed, because otherwise every acquisition would carry the space for it.
+        Some(span) => Box::pin(find(&core, &request, &handle).instrument(span)).await,
+    };
+    attempt.end(outcome.as_ref().map(Option::as_ref));
+    outcome
+}
+
+async fn find(core: &Arc<Core>, request: &Request, handle: &Handle) -> Result<Option<Guard>> {
+    core.admit(request)?;
     let until = core.until(request.wait);
     let (mut is_patient, mut patience) = (true, None::<Moment>);
     loop {
-        let line = line_for(&core, &request, &handle);
-        match change_with(&core, &line, |state| enter(state, &request, until, is_patient)) {
+        let line = line_for(core, request, handle);
+        match change_with(core, &line, |state| enter(state, request, until, is_patient)) {
             Found::Place(Place::InFlight) => {
                 let end = *patience.get_or_insert_with(|| core.now() + ABANDONED_REQUEST);
-                is_patient = until_quiet(&core, &line, end).await;
+                is_patient = until_quiet(core, &line, end).await;
             }
             Found::Place(Place::Unpolled(attempt)) => {
-                take_over(&core, &line, &attempt);
+                take_over(core, &line, &attempt);
                 return Ok(None);
             }
             Found::Place(Place::Busy) => return Ok(None),
             Found::Place(Place::InTrouble(error)) => return Err(error),
-            Found::Place(Place::Free) => return ask(&core, &line, &request, until).await,
-            Found::Place(Place::Queued(waiter)) => return Waiting::new(&core, &line, waiter).wait().await,
+            Found::Place(Place::Free) => return ask(core, &line, request, until).await,
+            Found::Place(Place::Queued(waiter)) => return Waiting::new(core, &line, waiter).wait().await,
             Found::Again(guard) => return again(guard).await.map(Some),
             Found::Overdue(hold, cause) => {
                 let cause = hold.lost().unwrap_or(cause);
@@ -103,7 +117,10 @@ async fn ask(core: &Arc<Core>, line: &Arc<Line>, request: &Request, until: Until
         }
     };
     let guard = match answer {
-        Ok(Acquired::Granted(grant)) => Ok(granted(core, line, grant, request)),
+        Ok(Acquired::Granted(grant)) => {
+            core.hear_after_outage();
+            Ok(granted(core, line, grant, request))
+        }
         other => Err(other.err()),
     };
     // Only now: `close` finds either the attempt or the hold.
@@ -139,11 +156,13 @@ async fn wait_on(
         change(core, line, |state| state.first_try_over());
         return trouble.map_or(Ok(None), |e| Err(core.at_the_server(e).with_name(&line.name)));
     }
-    if trouble.is_none() {
-        core.hear();
-    }
     let waiter = Waiter::new(request.clone(), last_moment(until));
     let trouble = trouble.map(|e| core.at_the_server(e).with_name(&line.name));
+    match &trouble {
+        None => core.hear(),
+        // A process that only waits tells of an outage as well.
+        Some(e) => core.failed(Doing::Acquiring, &line.name, e),
+    }
     change(core, line, |state| state.first_try_waits(&waiter, trouble));
     Waiting::new(core, line, waiter).wait().await
 }

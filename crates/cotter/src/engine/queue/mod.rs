@@ -3,6 +3,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `acquire`, `entry` | an acquisition, from the first look to the guard; that look |
+//! | `attempt` | an acquisition, as observers see it |
 //! | `first_try` | the first request, in the caller's task |
 //! | `joined` | what that request left in the store, if it got no grant |
 //! | `waiting` | the wait of a task in the line |
@@ -12,6 +13,7 @@
 
 pub(crate) mod acquire;
 pub(crate) mod ask_store;
+pub(crate) mod attempt;
 mod entry;
 pub(crate) mod first_try;
 pub(crate) mod joined;
