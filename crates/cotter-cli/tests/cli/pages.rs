@@ -12,6 +12,10 @@ const CRON: &str = include_str!("../../../../docs/cron.md");
 const JOBS: &str = include_str!("../../../../docs/jobs.md");
 const SQLITE: &str = include_str!("../../../../docs/stores/sqlite.md");
 
+const UNIT: &str = include_str!("../../../../packaging/cotter-schedule.service");
+const CONFIGURATION: &str = include_str!("../../../../packaging/cotter.toml");
+const EXAMPLE: &str = include_str!("../../../../packaging/jobs.toml");
+
 /// The transcripts of a page, as (command, what it prints).
 fn transcripts(page: &str) -> Vec<(String, Vec<String>)> {
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
@@ -156,4 +160,33 @@ fn the_commands_for_jobs_work() {
         }
     }
     assert_eq!(endless.len(), 2, "the scheduler, and what watches the jobs");
+}
+
+#[test]
+fn the_unit_of_the_page_is_the_one_of_the_package() {
+    assert!(JOBS.contains(&format!("```ini\n{UNIT}```\n")), "docs/jobs.md has to show {UNIT}");
+}
+
+/// Without the marks in front of settings, which leave the configuration of a fresh package empty.
+#[test]
+fn the_configuration_of_the_package_is_one_and_sets_nothing() {
+    let env = TestEnv::new();
+    assert!(CONFIGURATION.lines().all(|line| line.is_empty() || line.starts_with('#')));
+    let is_setting = |line: &&str| !line.starts_with("# ") && *line != "#";
+    let settings: Vec<_> = CONFIGURATION.lines().filter(is_setting).collect();
+    let text = settings.join("\n").replace("\n#", "\n").replace("redis://redis.example", env.url());
+    let text = text.replace("password_file", "\n# password_file");
+    let folder = env.path("home/.config/cotter");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("config.toml"), text).unwrap();
+    let said = shell(&env, "unset COTTER_URL; cotter -v list").end().code(0).stderr;
+    assert!(said.contains("prod"), "{said}");
+}
+
+#[test]
+fn the_example_of_jobs_has_no_mistake() {
+    let env = TestEnv::new();
+    fs::write(env.path("example.toml"), EXAMPLE).unwrap();
+    let line = format!("cotter schedule {} --validate", env.path("example.toml").display());
+    shell(&env, &line).end().code(0);
 }
