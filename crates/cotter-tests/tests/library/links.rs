@@ -98,7 +98,8 @@ fn what_is_in_packages_links_to_the_pages_of_this_version() {
             let place = link.strip_prefix(RELEASED).unwrap_or("not of this version");
             let (path, heading) = place.split_once('#').unwrap_or((place, ""));
             let target = root().join(path);
-            let is_there = target.exists() && (heading.is_empty() || headings(&target, "#").contains(heading));
+            let is_there =
+                target.exists() && (heading.is_empty() || headings(&target, "#").contains(heading));
             if is_there {
                 good += 1;
             } else {
