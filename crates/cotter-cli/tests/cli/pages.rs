@@ -179,7 +179,7 @@ fn the_configuration_of_the_package_is_one_and_sets_nothing() {
     let text = settings.collect::<Vec<_>>().join("\n").replace("redis://redis.example", &env.url());
     env.config(&text);
     let said = shell(&env, "unset COTTER_URL; cotter -v list").end().code(0).stderr;
-    assert!(said.contains("prod"), "{said}");
+    assert!(said.contains(&env.url()) && said.contains("from `default`"), "{said}");
 }
 
 #[test]
