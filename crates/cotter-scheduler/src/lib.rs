@@ -17,16 +17,23 @@
 //!
 //! Run the same program on as many hosts as you like: each slot of a job is started at most once while the store keeps
 //! its data, on exactly one of them. A *slot* is one scheduled instant of one job. The exact guarantees, and when not to
-//! use this crate, are in `docs/scheduler.md`.
+//! use this crate, are in [scheduler.md].
 //!
 //! [`cron`] parses expressions such as `0 15 10 ? * MON-FRI`, describes them, and computes when they fire in any time zone.
-//! Its types are independent of other crates: instants are [`UnixTime`], time zones are [`Zone`].
+//! Its types are independent of other crates: instants are [`UnixTime`], time zones are [`Zone`]. The features `chrono` and `jiff`
+//! convert between `UnixTime` and the instants of these crates; neither is on by default.
+//!
+//! [scheduler.md]: https://github.com/cotter-rs/cotter/blob/v0.1.0/docs/scheduler.md
 
 /// The snippets of the pages that are written by hand: here, because this crate sees both libraries.
 #[cfg(doctest)]
 mod pages {
     #[doc = include_str!("../../../README.md")]
     mod readme {}
+    #[doc = include_str!("../../cotter/README.md")]
+    mod cotter {}
+    #[doc = include_str!("../README.md")]
+    mod cotter_scheduler {}
     #[doc = include_str!("../../../docs/cron.md")]
     mod cron {}
     #[doc = include_str!("../../../docs/migrating.md")]

@@ -86,9 +86,9 @@
 //! | `serde` | | `Serialize` and `Deserialize` for tokens, names, records, losses and error kinds |
 //! | `conformance` | | the test cases that every backend must pass |
 //!
-//! [observability.md]: https://github.com/cotter-rs/cotter/blob/main/docs/observability.md
-//! [guarantees.md]: https://github.com/cotter-rs/cotter/blob/main/docs/guarantees.md
-//! [stores.md]: https://github.com/cotter-rs/cotter/blob/main/docs/stores.md
+//! [observability.md]: https://github.com/cotter-rs/cotter/blob/v0.1.0/docs/observability.md
+//! [guarantees.md]: https://github.com/cotter-rs/cotter/blob/v0.1.0/docs/guarantees.md
+//! [stores.md]: https://github.com/cotter-rs/cotter/blob/v0.1.0/docs/stores.md
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod api;

@@ -41,7 +41,7 @@ use std::str::FromStr;
 /// that already have the values of the update, unless the connection sets `CLIENT_FOUND_ROWS`: there, a holder that repeats a
 /// write may get 0 rows as well.
 ///
-/// [stores.md]: https://github.com/cotter-rs/cotter/blob/main/docs/stores.md
+/// [stores.md]: https://github.com/cotter-rs/cotter/blob/v0.1.0/docs/stores.md
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FencingToken(u64);
 

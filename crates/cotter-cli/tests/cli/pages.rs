@@ -10,7 +10,12 @@ use std::time::Duration;
 const README: &str = include_str!("../../../../README.md");
 const CRON: &str = include_str!("../../../../docs/cron.md");
 const JOBS: &str = include_str!("../../../../docs/jobs.md");
+const OPERATING: &str = include_str!("../../../../docs/operating.md");
 const SQLITE: &str = include_str!("../../../../docs/stores/sqlite.md");
+
+const UNIT: &str = include_str!("../../../../packaging/cotter-schedule.service");
+const CONFIGURATION: &str = include_str!("../../../../packaging/cotter.toml");
+const EXAMPLE: &str = include_str!("../../../../packaging/jobs.toml");
 
 /// The transcripts of a page, as (command, what it prints).
 fn transcripts(page: &str) -> Vec<(String, Vec<String>)> {
@@ -156,4 +161,53 @@ fn the_commands_for_jobs_work() {
         }
     }
     assert_eq!(endless.len(), 2, "the scheduler, and what watches the jobs");
+}
+
+#[test]
+fn the_unit_of_the_page_is_the_one_of_the_package() {
+    assert!(JOBS.contains(&format!("```ini\n{UNIT}```\n")), "docs/jobs.md has to show {UNIT}");
+}
+
+/// Without the marks in front of settings, which leave the configuration of a fresh package empty.
+#[test]
+fn the_configuration_of_the_package_is_one_and_sets_nothing() {
+    let env = TestEnv::new();
+    assert!(CONFIGURATION.lines().all(|line| line.is_empty() || line.starts_with('#')));
+    let settings = CONFIGURATION.lines().filter_map(|line| line.strip_prefix('#'));
+    // Prose begins with a blank. The store of the tests has no password.
+    let settings = settings.filter(|line| !line.starts_with(' ') && !line.starts_with("password_file"));
+    let text = settings.collect::<Vec<_>>().join("\n").replace("redis://redis.example", &env.url());
+    env.config(&text);
+    let said = shell(&env, "unset COTTER_URL; cotter -v list").end().code(0).stderr;
+    assert!(said.contains(&env.url()) && said.contains("from `default`"), "{said}");
+}
+
+#[test]
+fn the_example_of_jobs_has_no_mistake() {
+    let env = TestEnv::new();
+    fs::write(env.path("example.toml"), EXAMPLE).unwrap();
+    let line = format!("cotter schedule {} --validate", env.path("example.toml").display());
+    shell(&env, &line).end().code(0);
+}
+
+/// Who changes what is in a store has to change what the page says of versions that share it.
+#[test]
+fn the_layouts_in_stores_are_those_of_the_page() {
+    let env = TestEnv::new();
+    env.run(["run", "orders", "--", "true"]).code(0);
+    let lock = fs::read_to_string(env.path("locks/orders.lock")).unwrap();
+    let layout = lock.lines().next().unwrap();
+    assert!(OPERATING.contains(&format!("`{layout}`")), "{layout}");
+    let print = ["--url", "postgres://h/db", "migrate", "--print"];
+    let statements =
+        env.anywhere(Path::new(env!("CARGO_BIN_EXE_cotter"))).args(print).output().unwrap().stdout;
+    let statements = String::from_utf8(statements).unwrap();
+    let functions: Vec<_> = statements
+        .split("create or replace function ")
+        .skip(1)
+        .filter_map(|rest| rest.split('(').next())
+        .collect();
+    assert!(OPERATING.contains(&format!("five tables and {} functions", functions.len())));
+    assert_eq!(statements.matches("create table if not exists").count(), 5);
+    assert!(functions.iter().all(|name| name.ends_with("_v1")), "{functions:?}");
 }

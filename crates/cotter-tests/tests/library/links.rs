@@ -62,3 +62,50 @@ fn every_link_leads_somewhere() {
     }
     assert!(broken.is_empty(), "{broken:#?}");
 }
+
+/// Where a page of this version is found by those who have only the package of a crate.
+const RELEASED: &str = concat!("https://github.com/cotter-rs/cotter/blob/v", env!("CARGO_PKG_VERSION"), "/");
+const REPOSITORY: &str = "https://github.com/cotter-rs/cotter/";
+
+/// All files below a folder with this extension.
+fn below(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let (folders, mut files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
+    files.retain(|path| path.extension().is_some_and(|found| found == extension));
+    files.extend(folders.iter().flat_map(|folder| below(folder, extension)));
+    files
+}
+
+/// The pages and the sources that are in the packages of crates.
+fn packaged() -> Vec<PathBuf> {
+    let crates = fs::read_dir(root().join("crates")).expect("a folder");
+    let folders: Vec<_> = crates.map(|entry| entry.expect("an entry").path()).collect();
+    let readmes = folders.iter().map(|folder| folder.join("README.md")).filter(|page| page.exists());
+    readmes.chain(folders.iter().flat_map(|folder| below(&folder.join("src"), "rs"))).collect()
+}
+
+/// Not those of `main`, which tell of another version one day.
+#[test]
+fn what_is_in_packages_links_to_the_pages_of_this_version() {
+    let (mut broken, mut good) = (Vec::new(), 0);
+    for file in packaged() {
+        let text = fs::read_to_string(&file).expect("text");
+        let is_page = file.extension().is_some_and(|extension| extension == "md");
+        let relative = text.split("](").skip(1).filter(|link| is_page && !link.starts_with("https://"));
+        broken.extend(relative.map(|link| format!("{}: {}", file.display(), &link[..link.len().min(60)])));
+        for (at, _) in text.match_indices(REPOSITORY) {
+            let link = text[at..].split([')', ' ', '\n', '"', '>']).next().unwrap_or_default();
+            let place = link.strip_prefix(RELEASED).unwrap_or("not of this version");
+            let (path, heading) = place.split_once('#').unwrap_or((place, ""));
+            let target = root().join(path);
+            let is_there =
+                target.exists() && (heading.is_empty() || headings(&target, "#").contains(heading));
+            if is_there {
+                good += 1;
+            } else {
+                broken.push(format!("{}: {link}", file.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty() && good > 10, "{good} are good; not so {broken:#?}");
+}

@@ -66,7 +66,7 @@ impl Client {
     /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store cannot be reached at the moment.
     /// [`ErrorKind::Misuse`](crate::ErrorKind::Misuse) for SQLite in a fork of a process that uses it.
     ///
-    /// [stores.md]: https://github.com/cotter-rs/cotter/blob/main/docs/stores.md
+    /// [stores.md]: https://github.com/cotter-rs/cotter/blob/v0.1.0/docs/stores.md
     pub fn connect(url: impl AsRef<str>) -> Op<Self> {
         Self::builder().connect(url)
     }
