@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 /// Where tasks and pauses are made outside of the engine, which has its own clock and its own runtime.
 const TIMED: &[&str] = &[
     // A client and its guards start work on the engine.
-    "api/builder.rs",
+    "api/builder/connecting.rs",
     "api/client.rs",
     "api/guard/release.rs",
     "api/guard/rest.rs",
