@@ -53,6 +53,7 @@ fn scheduler() -> Ring {
             "error",
             "event",
             "hash",
+            "host",
             "job",
             "jobs",
             "notes",
