@@ -169,6 +169,11 @@ impl Proxy {
         self.rules.round_trips.load(Ordering::SeqCst)
     }
 
+    /// How many connections there are: those whose client has hung up count until the server has been told.
+    pub fn connections(&self) -> usize {
+        self.rules.state().open.len()
+    }
+
     /// Resets all connections; new ones work.
     pub fn cut(&self) {
         self.rules.state().open.drain().for_each(|(_, (a, b))| close(&a, &b));
