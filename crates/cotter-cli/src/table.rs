@@ -112,6 +112,6 @@ mod tests {
         let rows = rows(&[["orders:cleanup:in-the-north", "x"], ["ä:cleanup:in-the-sünth-of-é", "y"]]);
         let head = ["NAME", "BY"];
         let text = text(&head, rows, Some(20));
-        assert_eq!(text, "NAME              BY\norders:c…he-north  x\nä:cleanu…nth-of-é  y\n");
+        assert_eq!(text, "NAME              BY\norders:c…e-north  x\nä:cleanu…th-of-é  y\n");
     }
 }

@@ -90,7 +90,9 @@ impl cotter::conformance::Waiter for Waiter {
                 self.child.kill().expect("it is there");
                 self.child.wait().expect("it has ended");
                 // The kernel would tell the server at once; the proxy does when it gets to it.
-                until("the server is told", || self.proxy.as_ref().is_none_or(|proxy| proxy.connections() == 0));
+                until("the server is told", || {
+                    self.proxy.as_ref().is_none_or(|proxy| proxy.connections() == 0)
+                });
             }
             (Fate::Stopped, _) => {
                 self.signal(Signal::STOP);

@@ -107,11 +107,11 @@ mod tests {
     use crate::stores::shared::lock_state::Held;
     use cotter_testkit::history::{Kind, demand};
 
-    /// A guard in memory takes 1,021 bytes, in which these are the largest parts.
+    /// A guard in memory takes 1,037 bytes, in which these are the largest parts. 16 of them are what observers are told of.
     #[test]
     #[cfg(target_pointer_width = "64")]
     fn the_largest_parts_of_a_guard_stay_small() {
-        assert!(size_of::<Hold>() <= 344, "{}", size_of::<Hold>());
+        assert!(size_of::<Hold>() <= 360, "{}", size_of::<Hold>());
         assert!(size_of::<Line>() <= 232, "{}", size_of::<Line>());
         assert!(size_of::<Held>() <= 112, "{}", size_of::<Held>());
     }
