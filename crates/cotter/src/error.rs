@@ -300,10 +300,10 @@ impl fmt::Display for Error {
     }
 }
 
-/// The text of [`Display`](fmt::Display), behind the kind: what a `main` that returns the error prints.
+/// The text of [`Display`](fmt::Display): what a `main` that returns the error prints.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}: {self}", self.0.kind)
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -73,7 +73,7 @@ enum Action {
     /// List the schedulers of the group that run
     ///
     /// A scheduler says that it runs when it starts, every two minutes, and when it ends. One that was killed is listed for up to
-    /// five minutes.
+    /// five minutes. SEEN is when it last said so; BUSY and CLOCK OFF are as of then.
     Hosts,
     /// Start no more slots of a job until it is resumed; a run in progress is not affected
     Pause {

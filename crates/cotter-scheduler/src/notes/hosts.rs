@@ -1,9 +1,8 @@
 //! The schedulers that run, as they have said themselves: a definition in the store does not tell whether anybody follows it.
 
-use super::swap::swap;
-use super::{instant, load_all};
+use super::{instant, load_all, shown};
 use crate::UnixTime;
-use cotter::{Client, Note, Result};
+use cotter::{Client, Result};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -53,28 +52,22 @@ pub(crate) async fn tell(
     now: UnixTime,
 ) -> Result<()> {
     let key = key(Sha256::digest(id)[0] % SHARDS);
-    let changed = |note: Option<&Note>| -> Result<_> {
-        let before = note.map(parse).unwrap_or_default();
-        let mut all = before.clone();
+    shown::edit(client, group, &key, |all: &mut Marks| {
         all.retain(|_, mark| is_recent(mark, now));
         all.remove(id);
         if let Some(mark) = mark {
             all.insert(id.to_owned(), mark.clone());
         }
-        let bytes = serde_json::to_vec(&all).expect("marks can be written");
-        // What does not fit is not shown.
-        let is_written = all != before && bytes.len() <= Note::MAX_BYTES;
-        Ok((is_written.then_some(bytes), ()))
-    };
-    // It is said again later.
-    swap(client, group, &key, changed).await.map(drop)
+    })
+    .await
 }
 
 /// The schedulers that have said so lately.
 pub(crate) async fn read(client: &Client, group: &str, now: UnixTime) -> Result<Vec<Mark>> {
     let keys = (0..SHARDS).map(|shard| (group.to_owned(), key(shard)));
     let notes = load_all(client, keys.collect::<Vec<_>>()).await?;
-    let mut marks: Vec<_> = notes.iter().flatten().flat_map(parse).map(|(_, mark)| mark).collect();
+    let mut marks: Vec<_> =
+        notes.iter().flatten().flat_map(shown::parse::<Marks>).map(|(_, mark)| mark).collect();
     marks.retain(|mark| is_recent(mark, now));
     marks.sort_by(|a, b| (&a.host, a.since).cmp(&(&b.host, b.since)));
     Ok(marks)
@@ -82,11 +75,6 @@ pub(crate) async fn read(client: &Client, group: &str, now: UnixTime) -> Result<
 
 fn key(shard: u8) -> String {
     format!("hosts-{shard:x}")
-}
-
-/// A note that cannot be read says nothing: it is only shown, and written anew.
-fn parse(note: &Note) -> Marks {
-    serde_json::from_slice(&note.bytes).unwrap_or_default()
 }
 
 fn is_recent(mark: &Mark, now: UnixTime) -> bool {

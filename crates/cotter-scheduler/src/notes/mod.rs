@@ -19,6 +19,7 @@
 //! | `control`, `one_shots` | what operators have asked for; runs that were added for once |
 //! | `roster` | the jobs that have ever been started |
 //! | `standby`, `hosts` | the hosts that stand by; the schedulers that run |
+//! | `shown` | notes that are only shown |
 //! | `shard`, `swap` | the notes over which names are spread; changing a note by compare-and-set |
 //! | `changes`, `load` | which of several notes have changed; loading many notes at once |
 //! | `instant` | serializing instants |
@@ -33,6 +34,7 @@ pub(crate) mod one_shots;
 pub(crate) mod roster;
 mod run;
 mod shard;
+mod shown;
 pub(crate) mod standby;
 mod state;
 mod swap;

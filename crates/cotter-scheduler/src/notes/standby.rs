@@ -1,9 +1,8 @@
 //! Which hosts stand by for which jobs, as they have said themselves: nothing else tells that a host has another definition.
 
-use super::swap::swap;
-use super::{instant, load_all, shard};
+use super::{instant, load_all, shard, shown};
 use crate::UnixTime;
-use cotter::{Client, Note, Result};
+use cotter::{Client, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -60,35 +59,23 @@ pub(crate) async fn forget(client: &Client, group: &str, job: &str) -> Result<()
 
 async fn edit(client: &Client, group: &str, job: &str, change: impl Fn(&mut Hosts)) -> Result<()> {
     let key = shard::key(LIST, shard::of(job));
-    let changed = |note: Option<&Note>| -> Result<_> {
-        let before = note.map(parse).unwrap_or_default();
-        let mut all = before.clone();
+    shown::edit(client, group, &key, |all: &mut Shard| {
         let mut hosts = all.remove(job).unwrap_or_default();
         change(&mut hosts);
         if !hosts.is_empty() {
             all.insert(job.to_owned(), hosts);
         }
-        let bytes = serde_json::to_vec(&all).expect("hosts can be written");
-        // What does not fit is not shown.
-        let is_written = all != before && bytes.len() <= Note::MAX_BYTES;
-        Ok((is_written.then_some(bytes), ()))
-    };
-    // It is said again later.
-    swap(client, group, &key, changed).await.map(drop)
+    })
+    .await
 }
 
 /// All hosts that stand by, by job.
 pub(crate) async fn read(client: &Client, group: &str, now: UnixTime) -> Result<BTreeMap<String, Hosts>> {
     let keys = shard::all().map(|shard| (group.to_owned(), shard::key(LIST, shard)));
     let notes = load_all(client, keys.collect::<Vec<_>>()).await?;
-    let mut all: BTreeMap<_, _> = notes.iter().flatten().flat_map(parse).collect();
+    let mut all: BTreeMap<_, _> = notes.iter().flatten().flat_map(shown::parse::<Shard>).collect();
     all.values_mut().for_each(|hosts| hosts.retain(|_, seen| is_recent(seen, now)));
     Ok(all)
-}
-
-/// A note that cannot be read says nothing: it is only shown, and written anew.
-fn parse(note: &Note) -> Shard {
-    serde_json::from_slice(&note.bytes).unwrap_or_default()
 }
 
 fn is_recent(seen: &Seen, now: UnixTime) -> bool {

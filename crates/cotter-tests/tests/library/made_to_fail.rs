@@ -26,6 +26,7 @@ async fn a_store_that_is_down_refuses_everything_and_leases_run_out() {
     let error = client.mutex("b").try_lock().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     assert!(!error.outcome_unknown(), "it was not carried out: {error}");
+    assert_eq!(format!("{error:?}"), error.to_string(), "one good line, as `main` prints it");
     assert_eq!(client.holder("a").await.unwrap_err().kind(), ErrorKind::Unavailable);
     let again = Client::builder().in_this_runtime().connect_to(store.clone()).await;
     assert_eq!(again.unwrap_err().kind(), ErrorKind::Unavailable);

@@ -137,36 +137,26 @@ pub trait Connect: Debug + Send + Sync + 'static {
 }
 
 /// For a store that is chosen at run time.
-#[async_trait]
-impl<C: Connect + ?Sized> Connect for Arc<C> {
-    async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
-        (**self).connect(host).await
-    }
+macro_rules! connect_by {
+    ($($pointer:ident),*) => {$(
+        #[async_trait]
+        impl<C: Connect + ?Sized> Connect for $pointer<C> {
+            async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
+                (**self).connect(host).await
+            }
 
-    fn schema(&self) -> Option<String> {
-        (**self).schema()
-    }
+            fn schema(&self) -> Option<String> {
+                (**self).schema()
+            }
 
-    async fn migrate(&self) -> Result<()> {
-        (**self).migrate().await
-    }
+            async fn migrate(&self) -> Result<()> {
+                (**self).migrate().await
+            }
+        }
+    )*};
 }
 
-/// For a store that is chosen at run time.
-#[async_trait]
-impl<C: Connect + ?Sized> Connect for Box<C> {
-    async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
-        (**self).connect(host).await
-    }
-
-    fn schema(&self) -> Option<String> {
-        (**self).schema()
-    }
-
-    async fn migrate(&self) -> Result<()> {
-        (**self).migrate().await
-    }
-}
+connect_by!(Arc, Box);
 
 /// A store, as the engine sees it. Every implementation must follow the [rules](self).
 #[async_trait]

@@ -1,5 +1,6 @@
 //! A store that fails when a test wants it to, so that programs can be tested against outages.
 
+use super::backend::Memory;
 use crate::backend::{
     Acquired, Admin, Backend, Capabilities, Claim, Cursor, EvictOrder, Eviction, Extension, Filter, Finding,
     Grant, Info, Leave, Note, NoteAt, Notes, Page, Release, Until,
@@ -85,14 +86,14 @@ fn lost() -> Error {
 
 /// A connection that fails when it is told to.
 #[derive(Debug)]
-pub(super) struct Unreliable<B> {
-    inner: B,
+pub(super) struct Unreliable {
+    inner: Memory,
     faults: Faults,
     info: Info,
 }
 
-impl<B: Backend> Unreliable<B> {
-    pub(super) fn new(inner: B, faults: Faults) -> Self {
+impl Unreliable {
+    pub(super) fn new(inner: Memory, faults: Faults) -> Self {
         let mut info = inner.info().clone();
         info.capabilities = Capabilities { immediate: false, ..info.capabilities };
         Self { inner, faults, info }
@@ -100,7 +101,7 @@ impl<B: Backend> Unreliable<B> {
 }
 
 #[async_trait]
-impl<B: Backend + Notes + Admin> Backend for Unreliable<B> {
+impl Backend for Unreliable {
     fn info(&self) -> &Info {
         &self.info
     }
@@ -148,7 +149,7 @@ impl<B: Backend + Notes + Admin> Backend for Unreliable<B> {
 }
 
 #[async_trait]
-impl<B: Backend + Notes> Notes for Unreliable<B> {
+impl Notes for Unreliable {
     async fn load(&self, name: &Name, key: &str) -> Result<Option<Note>> {
         self.faults.request(self.inner.load(name, key)).await
     }
@@ -167,7 +168,7 @@ impl<B: Backend + Notes> Notes for Unreliable<B> {
 }
 
 #[async_trait]
-impl<B: Backend + Admin> Admin for Unreliable<B> {
+impl Admin for Unreliable {
     async fn list(&self, filter: &Filter, from: Option<&Cursor>) -> Result<Page> {
         self.faults.request(self.inner.list(filter, from)).await
     }
