@@ -121,21 +121,29 @@ fn an_ended_session_may_be_believed_in_for_as_long_as_it_takes_to_hear_of_it() {
 
 /// It stood still when it was given the lock and when its session was ended, and heard of the first before it heard of the second;
 /// the next one had held the lock meanwhile.
+fn granted_late(ended_from: u64, next_until: u64, unheard_ms: u64) -> Vec<Kind> {
+    let mut s = story();
+    s.wants(0, 1, 1).at(1, 1, What::Stopped).at(6, 1, What::Continued);
+    s.gets(6, 1, 1, 10).frees(7, 1, 1);
+    s.holds(3, next_until, 2, 1, 11);
+    let mut history = s.history();
+    history.ended = vec![(ended_from * MS, 2 * MS)];
+    let limits = Limits { unheard: Duration::from_millis(unheard_ms), ..Limits::default() };
+    check(&history, &limits).into_iter().map(|violation| violation.kind).collect()
+}
+
 #[test]
 fn an_ended_session_may_be_granted_to_a_process_that_stood_still() {
-    let kinds = |ended_from: u64, unheard_ms: u64| {
-        let mut s = story();
-        s.wants(0, 1, 1).at(1, 1, What::Stopped).at(6, 1, What::Continued);
-        s.gets(6, 1, 1, 10).frees(7, 1, 1);
-        s.holds(3, 5, 2, 1, 11);
-        let mut history = s.history();
-        history.ended = vec![(ended_from * MS, 2 * MS)];
-        let limits = Limits { unheard: Duration::from_millis(unheard_ms), ..Limits::default() };
-        check(&history, &limits).into_iter().map(|violation| violation.kind).collect::<Vec<_>>()
-    };
-    assert_eq!(kinds(1, 2), []);
-    assert_eq!(kinds(1, 0), [Kind::TokenOrder], "it ran for longer than that");
-    assert_eq!(kinds(4, 2), [Kind::TokenOrder], "the next one was served before");
+    assert_eq!(granted_late(1, 5, 2), []);
+    assert_eq!(granted_late(1, 5, 0), [Kind::TokenOrder], "it ran for longer than that");
+    assert_eq!(granted_late(4, 5, 2), [Kind::TokenOrder], "the next one was served before");
+}
+
+#[test]
+fn an_ended_session_may_be_granted_late_while_the_next_one_holds_the_lock() {
+    assert_eq!(granted_late(1, 9, 2), []);
+    assert_eq!(granted_late(1, 9, 0), [Kind::Overlap], "it ran for longer than that");
+    assert_eq!(granted_late(4, 9, 2), [Kind::Overlap], "the next one was served before");
 }
 
 #[test]
