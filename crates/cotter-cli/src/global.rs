@@ -33,18 +33,12 @@ pub(crate) struct Global {
 
 /// The stores that this build has.
 fn stores() -> String {
-    let mut urls = vec![
-        "memory:",
-        "file:",
-        "file:///DIR",
-        "flock:/PATH",
-        "redis://HOST/DB",
-        "rediss://HOST",
-        "unix:///SOCKET",
-        "redis+sentinel://HOST,HOST,HOST/SERVICE",
-        "redis+cluster://HOST,HOST,HOST",
-    ];
-    urls.push("redlock://HOST,HOST,HOST");
+    let mut urls = vec!["memory:", "file:", "file:///DIR", "flock:/PATH"];
+    if cfg!(feature = "redis") {
+        urls.extend(["redis://HOST/DB", "rediss://HOST", "unix:///SOCKET"]);
+        urls.extend(["redis+sentinel://HOST,HOST,HOST/SERVICE", "redis+cluster://HOST,HOST,HOST"]);
+        urls.push("redlock://HOST,HOST,HOST");
+    }
     urls.extend(cfg!(feature = "postgres").then_some("postgres://HOST/DATABASE"));
     urls.extend(cfg!(feature = "mysql").then_some("mysql://HOST/DATABASE"));
     urls.extend(cfg!(feature = "etcd").then_some("etcd://HOST,HOST"));

@@ -13,6 +13,7 @@
 //! | `bare_redis` | a direct connection to Redis |
 //! | `stop_signals` | signals that end a command at once |
 
+#[cfg(feature = "redis")]
 mod bare_redis;
 mod bench;
 mod demo;

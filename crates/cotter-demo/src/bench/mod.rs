@@ -5,7 +5,7 @@
 //! | `scratch` | unique names, and their clean-up |
 //! | `measure` | the measurements |
 //! | `race` | several tasks and one name |
-//! | `raw`, `mysql`, `sqlite` | the same without cotter |
+//! | `raw`, `mysql`, `redis`, `sqlite` | the same without cotter |
 //! | `partner` | the other processes |
 //! | `rounds` | minimum, median and maximum of several rounds |
 //! | `figure` | a figure and its output |
@@ -17,6 +17,8 @@ mod mysql;
 mod partner;
 mod race;
 mod raw;
+#[cfg(feature = "redis")]
+mod redis;
 mod rounds;
 mod scratch;
 mod sqlite;

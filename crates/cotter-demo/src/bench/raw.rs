@@ -3,12 +3,12 @@
 use super::measure::rate;
 #[cfg(feature = "mysql")]
 use super::mysql;
+#[cfg(feature = "redis")]
+use super::redis;
 use super::scratch::Scratch;
 use super::sqlite;
-use crate::bare_redis;
 use crate::store::Store;
 use cotter_console::{Exit, Failure};
-use redis::aio::MultiplexedConnection;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::io::write;
 use std::path::{Path, PathBuf};
@@ -22,16 +22,14 @@ const HOLDER_BYTES: usize = 200;
 /// As much as cotter writes about a holder into a row.
 pub(super) const HOLDER: [u8; 180] = [b' '; 180];
 
-const DELETE: &str =
-    "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
-
 pub(super) enum Raw {
     /// A mutex of this process.
     Memory,
     /// `flock` on this file, and writing a line about the holder.
     File(PathBuf),
     /// `SET NX PX` and compare-and-delete.
-    Redis { connection: MultiplexedConnection, name: String },
+    #[cfg(feature = "redis")]
+    Redis { connection: redis::Connection, name: String },
     /// Taking and freeing a row.
     #[cfg(feature = "mysql")]
     Mysql { statements: mysql::Statements, name: String },
@@ -43,6 +41,7 @@ pub(super) enum Raw {
 
 impl Raw {
     /// The comparison for a store, with tasks on a runtime.
+    #[cfg_attr(not(any(feature = "mysql", feature = "redis")), allow(unused_variables, clippy::unused_async))]
     pub(super) async fn of(store: &dyn Store, scratch: &Scratch, on: &Handle) -> Result<Self, Failure> {
         if let Some(path) = scratch.file() {
             return Ok(if scratch.is_database() { Self::Sqlite(path) } else { Self::File(path) });
@@ -56,8 +55,11 @@ impl Raw {
         if let Some(statements) = mysql::Statements::of(store).await? {
             return Ok(Self::Mysql { statements, name: scratch.name(0) });
         }
-        let connection = bare_redis::connect(store).await?;
-        Ok(connection.map_or(Self::None, |connection| Self::Redis { connection, name: scratch.name(0) }))
+        #[cfg(feature = "redis")]
+        if let Some(connection) = redis::connect(store).await? {
+            return Ok(Self::Redis { connection, name: scratch.name(0) });
+        }
+        Ok(Self::None)
     }
 
     /// The name of the comparison; `None` if there is none.
@@ -65,6 +67,7 @@ impl Raw {
         match self {
             Self::Memory => Some("an in-process mutex"),
             Self::File(_) => Some("open, flock, write and close"),
+            #[cfg(feature = "redis")]
             Self::Redis { .. } => Some("SET NX PX and compare-and-delete"),
             #[cfg(feature = "mysql")]
             Self::Mysql { .. } => Some("two statements on a row"),
@@ -78,7 +81,8 @@ impl Raw {
         match self {
             Self::Memory => by_mutex(tasks, false, time, on).await,
             Self::File(path) => by_flock(path, time, on).await,
-            Self::Redis { connection, name } => by_redis(connection, name, tasks, time, on).await,
+            #[cfg(feature = "redis")]
+            Self::Redis { connection, name } => redis::pairs(connection, name, tasks, time, on).await,
             #[cfg(feature = "mysql")]
             Self::Mysql { statements, name } => statements.pairs(name, tasks, time, on).await,
             Self::Sqlite(path) => sqlite::pairs(path, tasks, time, on).await,
@@ -129,28 +133,4 @@ fn once(path: &Path) -> rustix::io::Result<()> {
     flock(&file, FlockOperation::NonBlockingLockExclusive)?;
     write(&file, &[b' '; HOLDER_BYTES])?;
     flock(&file, FlockOperation::Unlock)
-}
-
-async fn by_redis(
-    connection: &MultiplexedConnection,
-    name: &str,
-    tasks: u32,
-    time: Duration,
-    on: &Handle,
-) -> Result<f64, Failure> {
-    let broken = |e: redis::RedisError| Failure::new(Exit::Unreachable, format!("the store failed: {e}"));
-    let script = Arc::new(redis::Script::new(DELETE));
-    let pair = |n: u32| {
-        let (connection, script, key) = (connection.clone(), script.clone(), format!("{name}:raw:{n}"));
-        move || {
-            let (mut connection, script, key) = (connection.clone(), script.clone(), key.clone());
-            async move {
-                let mut set = redis::cmd("SET");
-                set.arg(&key).arg("bench").arg("NX").arg("PX").arg(30_000);
-                let () = set.query_async(&mut connection).await.map_err(broken)?;
-                script.key(&key).arg("bench").invoke_async::<()>(&mut connection).await.map_err(broken)
-            }
-        }
-    };
-    rate((0..tasks).map(pair), time, on).await
 }

@@ -13,6 +13,7 @@ mod audit;
 #[cfg(test)]
 mod audit_tests;
 mod buyers;
+#[cfg_attr(not(feature = "redis"), path = "without_redis.rs")]
 mod check_then_del;
 mod checks;
 mod lock;
