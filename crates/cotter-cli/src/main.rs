@@ -10,7 +10,7 @@
 //! | `migrate`, `prune` | creating the tables of a store; deleting the files of unused names |
 //! | `schedule/`, `jobs`, `cron` | scheduled jobs; operating them; cron expressions |
 //! | `store`, `config`, `password` | choosing the store; the configuration file; the password file |
-//! | `table`, `nearest` | tables; suggestions |
+//! | `table`, `prometheus`, `nearest` | tables; the text format of Prometheus; suggestions |
 //! | `exit_codes`, `raise` | the table of exit codes; ending by a signal |
 //!
 //! `cotter bench` and `cotter demo` are in `cotter-demo`, and what all commands share is in `cotter-console`.
@@ -31,6 +31,7 @@ mod list;
 mod migrate;
 mod nearest;
 mod password;
+mod prometheus;
 mod prune;
 mod raise;
 mod run;

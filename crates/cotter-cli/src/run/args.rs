@@ -78,6 +78,12 @@ pub(crate) struct Run {
     /// is written to.
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+    /// Write figures to FILE for Prometheus when the run is over, as node_exporter collects them from *.prom files
+    ///
+    /// When it ended and when it last succeeded, its outcome and exit code, and how long the lock was waited for and held. FILE
+    /// is replaced; each NAME needs one of its own, which also keeps the time of the last success.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) metrics: Option<PathBuf>,
     /// A label for the holder, shown to others along with its host and process
     #[arg(long, value_name = "TEXT")]
     pub(crate) label: Option<String>,

@@ -7,11 +7,12 @@
 //! | `wait`, `monitor` | waiting for the lock; the waiting line |
 //! | `job_control` | Ctrl-Z and `fg` |
 //! | `held`, `ancestors` | locks held by ancestors of a nested run; the ancestors |
-//! | `once`, `keep_for`, `report` | `--slot`, `--at-least` and `--report` |
-//! | `sink` | writing a report to a file or pipe |
+//! | `once`, `keep_for`, `report`, `figures` | `--slot`, `--at-least`, `--report` and `--metrics` |
+//! | `sink` | writing them to a file or pipe |
 
 mod ancestors;
 mod args;
+mod figures;
 pub(crate) mod held;
 mod job_control;
 mod keep_for;
@@ -63,6 +64,9 @@ pub(crate) async fn run(
     };
     if let Some(file) = &args.report {
         report.write(file, &result, console);
+    }
+    if let Some(file) = &args.metrics {
+        figures::write(file, &report, &result, console);
     }
     result
 }

@@ -5,6 +5,7 @@ use cotter::FencingToken;
 use cotter_console::duration::millis;
 use cotter_console::{Console, Exit, Failure, clean};
 use std::path::Path;
+use std::time::Duration;
 use tokio::time::Instant;
 
 /// The data of the report so far.
@@ -29,6 +30,20 @@ impl Report {
         self.held.map_or_else(Instant::now, |(since, _)| since)
     }
 
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// For how long the lock was waited for, also in vain.
+    pub(super) fn waited(&self) -> Duration {
+        self.held.map_or_else(|| self.begin.elapsed(), |(since, _)| since - self.begin)
+    }
+
+    /// For how long it has been held.
+    pub(super) fn held_for(&self) -> Option<Duration> {
+        self.held.map(|(since, _)| since.elapsed())
+    }
+
     /// Writes the report. A failure is only a warning.
     pub(super) fn write(&self, path: &Path, result: &Result<Exit, Failure>, console: &Console) {
         if let Err(error) = sink::write_to(path, &self.text(result)) {
@@ -40,22 +55,21 @@ impl Report {
     /// The report as JSON. The token is a string, because not every JSON parser has 64-bit integers.
     fn text(&self, result: &Result<Exit, Failure>) -> String {
         let exit = result.as_ref().map_or_else(|failure| failure.exit, |exit| *exit);
-        let waited = self.held.map_or_else(|| self.begin.elapsed(), |(since, _)| since - self.begin);
         let report = serde_json::json!({
             "name": self.name,
             "outcome": outcome(exit),
             "code": exit.code(),
             "signal": signal(exit),
             "token": self.held.map(|(_, token)| token.to_string()),
-            "waited_ms": millis(waited),
-            "held_ms": self.held.map(|(since, _)| millis(since.elapsed())),
+            "waited_ms": millis(self.waited()),
+            "held_ms": self.held_for().map(millis),
             "error": result.as_ref().err().map(|failure| &failure.message),
         });
         format!("{report}\n")
     }
 }
 
-fn outcome(exit: Exit) -> &'static str {
+pub(super) fn outcome(exit: Exit) -> &'static str {
     match exit {
         Exit::Child(_) | Exit::Signalled { .. } => "exited",
         Exit::Done => "done_before",

@@ -4,7 +4,7 @@ use super::event_log::EventLog;
 use super::systemd::{self, Watchdog};
 use crate::command::signals::Signals;
 use crate::store::Chosen;
-use cotter::Client;
+use cotter::{Builder, Client};
 use cotter_console::{Console, Failure};
 use rustix::process::Signal;
 
@@ -19,13 +19,13 @@ pub(super) enum Connected {
 /// Connects, for as long as it takes the store to answer.
 pub(super) async fn connect(
     chosen: &Chosen,
-    label: &str,
+    builder: impl Fn() -> Builder,
     signals: &mut Signals,
     log: &EventLog,
     console: &Console,
 ) -> Result<Connected, Failure> {
     let (mut watchdog, mut reload) = (Watchdog::start(), false);
-    let mut connecting = Box::pin(attempts(chosen, label, log, console));
+    let mut connecting = Box::pin(attempts(chosen, builder, log, console));
     loop {
         tokio::select! {
             biased;
@@ -41,7 +41,7 @@ pub(super) async fn connect(
 
 async fn attempts(
     chosen: &Chosen,
-    label: &str,
+    builder: impl Fn() -> Builder,
     log: &EventLog,
     console: &Console,
 ) -> Result<Client, Failure> {
@@ -51,7 +51,7 @@ async fn attempts(
         log.store_down(&failure.message);
         systemd::waiting();
     };
-    let client = chosen.reach(|| Client::builder().label(label), None, down, console).await?;
+    let client = chosen.reach(builder, None, down, console).await?;
     if is_down {
         log.store_back();
     }

@@ -4,7 +4,7 @@ use super::Schedule;
 use super::commands::Commands;
 use super::connect::{Connected, connect};
 use super::event_log::EventLog;
-use super::file::File;
+use super::file::{File, Spec};
 use super::follow_up::FollowUps;
 use super::metrics::Metrics;
 use super::reload::Reload;
@@ -62,10 +62,11 @@ async fn schedule(
     log: &Arc<EventLog>,
     console: &Console,
 ) -> Result<Exit, Failure> {
-    let (client, reload) = match connect(&chosen, &label(&file.group), signals, log, console).await? {
-        Connected::Client(client, reload) => (client, reload),
-        Connected::Stopped => return Ok(Exit::Done),
-    };
+    let (client, reload) =
+        match connect(&chosen, builder(&file.group, metrics.as_ref()), signals, log, console).await? {
+            Connected::Client(client, reload) => (client, reload),
+            Connected::Stopped => return Ok(Exit::Done),
+        };
     if let Some(metrics) = &metrics {
         metrics.connected(&client);
     }
@@ -74,6 +75,20 @@ async fn schedule(
         service.reload();
     }
     service.run(signals).await
+}
+
+fn builder(group: &str, metrics: Option<&Arc<Metrics>>) -> impl Fn() -> Builder {
+    let (label, metrics) = (label(group), metrics.map(Arc::downgrade));
+    move || {
+        let builder = Client::builder().label(&label);
+        metrics.iter().cloned().fold(builder, |builder, metrics| {
+            builder.observe(move |event| {
+                if let Some(metrics) = metrics.upgrade() {
+                    metrics.of_lock(event);
+                }
+            })
+        })
+    }
 }
 
 /// The label of the holder. The name of a group may be longer than a label.
@@ -202,6 +217,7 @@ pub(super) fn set_names(file: &File, commands: &Commands, metrics: Option<&Metri
     let names = || file.jobs.iter().map(|spec| spec.name.as_str());
     commands.log.names(names());
     if let Some(metrics) = metrics {
-        metrics.names(names());
+        let locks = file.jobs.iter().flat_map(Spec::locks);
+        metrics.names(names(), locks);
     }
 }

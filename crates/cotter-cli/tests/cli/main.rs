@@ -33,6 +33,7 @@ mod programs;
 mod prune;
 mod quorum;
 mod reports;
+mod run_metrics;
 mod running;
 mod schedule;
 mod scripts;

@@ -97,6 +97,12 @@ pub(super) struct Settings {
 }
 
 impl Spec {
+    /// The names of the lock and the limit that it may share with others.
+    pub(in crate::schedule) fn locks(&self) -> impl Iterator<Item = &str> {
+        let limit = self.settings.limit.as_ref().map(|(name, _)| name);
+        self.settings.lock.iter().chain(limit).map(String::as_str)
+    }
+
     /// The ttl of the lock.
     pub(in crate::schedule) fn ttl(&self) -> Duration {
         self.settings.ttl

@@ -36,7 +36,7 @@ pub(super) struct Histogram {
 }
 
 impl Histogram {
-    fn add(&mut self, value: Duration) {
+    pub(super) fn add(&mut self, value: Duration) {
         let seconds = value.as_secs_f64();
         if let Some(at) = BOUNDS.iter().position(|bound| seconds <= *bound) {
             self.buckets[at] += 1;

@@ -3,16 +3,16 @@
 //! | file | concept |
 //! |---|---|
 //! | `server` | HTTP |
-//! | `figures` | what this process has seen of each job |
+//! | `figures`, `locks` | what this process has seen of each job, and of the locks that jobs take |
 //! | `health` | when the store has last answered |
-//! | `page` | all figures as text |
-//! | `text` | the text format of Prometheus |
+//! | `page`, `locks_page` | all figures as text; those of locks |
 
 mod figures;
 mod health;
+mod locks;
+mod locks_page;
 mod page;
 mod server;
-mod text;
 
 use cotter::Client;
 use cotter_console::duration::words;
@@ -20,6 +20,7 @@ use cotter_console::{Exit, Failure};
 use cotter_scheduler::{Event, JobStatus, Jobs, UnixTime};
 use figures::Figures;
 use health::Health;
+use locks::Locks;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -36,6 +37,7 @@ const STORE_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) struct Metrics {
     group: String,
     figures: Figures,
+    locks: Locks,
     health: Health,
     /// The store, once it has answered.
     store: OnceLock<Client>,
@@ -63,6 +65,7 @@ impl Metrics {
         let metrics = Arc::new(Self {
             group: group.to_owned(),
             figures: Figures::default(),
+            locks: Locks::new(group),
             health: Health::new(unhealthy_after),
             store: OnceLock::new(),
             loaded: tokio::sync::Mutex::default(),
@@ -81,9 +84,19 @@ impl Metrics {
         }
     }
 
-    /// Sets the names of the jobs.
-    pub(super) fn names<'a>(&self, names: impl Iterator<Item = &'a str>) {
-        self.figures.names(names);
+    /// Sets the names of the jobs, and of the locks and limits that the file gives them.
+    pub(super) fn names<'a>(
+        &self,
+        jobs: impl Iterator<Item = &'a str>,
+        locks: impl Iterator<Item = &'a str>,
+    ) {
+        self.figures.names(jobs);
+        self.locks.names(locks);
+    }
+
+    /// An event of a lock of this process.
+    pub(super) fn of_lock(&self, event: &cotter::Event) {
+        self.locks.event(event);
     }
 
     pub(super) fn event(&self, event: &Event) {
@@ -93,7 +106,8 @@ impl Metrics {
     /// The page with all figures.
     async fn page(&self) -> String {
         let status = self.status().await;
-        page::page(&self.group, &self.figures.all(), &self.health, status.as_deref())
+        let own = page::Own { jobs: self.figures.all(), locks: self.locks.all() };
+        page::page(&self.group, &own, &self.health, status.as_deref())
     }
 
     /// Whether the store answers, and the page that says so.

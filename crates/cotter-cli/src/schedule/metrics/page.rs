@@ -3,21 +3,30 @@
 use super::Status;
 use super::figures::{BOUNDS, Histogram, JobFigures};
 use super::health::Health;
-use super::text::Page;
+use super::locks::AllLocks;
+use super::locks_page;
+use crate::prometheus::Page;
 use cotter_scheduler::{Ending, JobStatus, UnixTime};
 use std::collections::BTreeMap;
 
 type All = BTreeMap<String, JobFigures>;
 
+/// What this process has seen itself.
+pub(super) struct Own {
+    pub(super) jobs: All,
+    pub(super) locks: AllLocks,
+}
+
 /// The page.
-pub(super) fn page(group: &str, all: &All, health: &Health, status: Option<&Status>) -> String {
-    let mut page = Page::default();
+pub(super) fn page(group: &str, own: &Own, health: &Health, status: Option<&Status>) -> String {
+    let (mut page, all) = (Page::default(), &own.jobs);
     runs(&mut page, group, all);
     let lateness = "Delay from slot to start of run, by the store's clock; first attempts only.";
     histograms(&mut page, group, all, "cotter_job_lateness_seconds", lateness, |job| &job.lateness);
     histograms(&mut page, group, all, "cotter_job_duration_seconds", "Duration of runs.", |job| {
         &job.duration
     });
+    locks_page::locks(&mut page, group, &own.locks);
     store(&mut page, group, health, status.is_some());
     if let Some(status) = status {
         shared(&mut page, group, status);
@@ -72,16 +81,19 @@ fn histograms(
 ) {
     page.metric(name, "histogram", help);
     for (job, figures) in all {
-        let (histogram, mut below) = (of(figures), 0);
-        let bucket = format!("{name}_bucket");
-        for (bound, count) in BOUNDS.iter().zip(histogram.buckets) {
-            below += count;
-            page.sample(&bucket, &[("group", group), ("job", job), ("le", &bound.to_string())], below);
-        }
-        page.sample(&bucket, &[("group", group), ("job", job), ("le", "+Inf")], histogram.count);
-        page.sample(&format!("{name}_sum"), &[("group", group), ("job", job)], histogram.sum);
-        page.sample(&format!("{name}_count"), &[("group", group), ("job", job)], histogram.count);
+        histogram(page, name, [("group", group), ("job", job)], of(figures));
     }
+}
+
+pub(super) fn histogram(page: &mut Page, name: &str, labels: [(&str, &str); 2], of: &Histogram) {
+    let (bucket, [group, what], mut below) = (format!("{name}_bucket"), labels, 0);
+    for (bound, count) in BOUNDS.iter().zip(of.buckets) {
+        below += count;
+        page.sample(&bucket, &[group, what, ("le", &bound.to_string())], below);
+    }
+    page.sample(&bucket, &[group, what, ("le", "+Inf")], of.count);
+    page.sample(&format!("{name}_sum"), &labels, of.sum);
+    page.sample(&format!("{name}_count"), &labels, of.count);
 }
 
 fn store(page: &mut Page, group: &str, health: &Health, is_up: bool) {

@@ -1,7 +1,7 @@
 //! HTTP: `/metrics` and `/healthz`.
 
 use super::Metrics;
-use super::text::CONTENT_TYPE;
+use crate::prometheus::CONTENT_TYPE;
 use hyper::body::Incoming;
 use hyper::header::{ALLOW, CONTENT_TYPE as TYPE};
 use hyper::server::conn::http1;

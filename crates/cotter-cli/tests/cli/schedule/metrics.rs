@@ -10,6 +10,9 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
+const JOBS: &str = include_str!("../../../../../docs/jobs.md");
+const SEEN: &str = include_str!("../../../../../docs/observability.md");
+
 /// The address that it serves at.
 pub(super) fn address(run: &mut Running) -> String {
     loop {
@@ -73,10 +76,11 @@ fn figures_of_runs_are_served_and_bad_requests_do_no_harm() {
     let late = "cotter_job_lateness_seconds_sum{group=\"g\",job=\"bad\"}";
     assert!(value(&page, late) > Some(1e8), "it was due years ago: {page}");
     assert_eq!(value(&page, "cotter_store_up{group=\"g\"}"), Some(1.0));
-    let manual = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/jobs.md")).unwrap();
     for name in page.lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
         let name = name.split(' ').next().unwrap();
-        assert!(manual.contains(&format!("| `{name}`")), "docs/jobs.md does not list {name}");
+        let manual = if name.starts_with("cotter_job_") { JOBS } else { SEEN };
+        let is_of_scheduler = JOBS.contains(&format!("| `{name}`"));
+        assert!(is_of_scheduler || manual.contains(&format!("| `{name}`")), "no page lists {name}");
     }
     assert_eq!(status(&get(&at, "/healthz")), "200");
     assert_eq!(status(&get(&at, "/")), "404");
@@ -111,6 +115,32 @@ fn figures_of_runs_are_served_and_bad_requests_do_no_harm() {
         run.end().code(0);
     }
     assert!(TcpStream::connect(&at).is_err());
+}
+
+#[test]
+fn locks_that_jobs_share_have_figures_of_their_own() {
+    let env = TestEnv::new();
+    let go = env.path("go");
+    let script = format!("until [ -e {} ]; do sleep 0.02; done", go.display());
+    let path = env.jobs(&format!("{}lock = \"db\"\n{}", once("a", &script), once("b", "true")));
+    let mut run = env.start([&["--json", "schedule", path.to_str().unwrap()][..], &AT].concat());
+    let at = address(&mut run);
+    let is = |metric: &str, lock: &str, wanted: f64| {
+        let sample = format!("{metric}{{group=\"g\",lock=\"{lock}\"}}");
+        until(&sample, || value(&get(&at, "/metrics"), &sample) == Some(wanted));
+    };
+    is("cotter_lock_held", "db", 1.0);
+    is("cotter_lock_acquired_total", "g/*", 2.0);
+    fs::write(go, "").unwrap();
+    is("cotter_lock_held", "db", 0.0);
+    is("cotter_lock_held", "g/*", 0.0);
+    is("cotter_lock_hold_seconds_count", "db", 1.0);
+    let page = get(&at, "/metrics");
+    let lost = "cotter_lock_lost_total{group=\"g\",lock=\"db\",cause=\"expired\"}";
+    assert_eq!(value(&page, lost), Some(0.0), "a first loss will be an increase: {page}");
+    assert_eq!(value(&page, "cotter_store_down{group=\"g\"}"), Some(0.0), "{page}");
+    run.signal(Signal::TERM);
+    run.end().code(0);
 }
 
 #[test]

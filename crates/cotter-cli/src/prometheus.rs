@@ -3,31 +3,35 @@
 use std::fmt::{Display, Write};
 
 /// The content type of the format.
-pub(super) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// A page that is being written.
 #[derive(Default)]
-pub(super) struct Page(String);
+pub(crate) struct Page(String);
 
 impl Page {
     /// Begins a metric; its samples follow.
-    pub(super) fn metric(&mut self, name: &str, kind: &str, help: &str) {
+    pub(crate) fn metric(&mut self, name: &str, kind: &str, help: &str) {
         self.write(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
     }
 
-    pub(super) fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
-        let labels: Vec<_> =
-            labels.iter().map(|(key, text)| format!("{key}=\"{}\"", escaped(text))).collect();
-        self.write(format_args!("{name}{{{}}} {value}\n", labels.join(",")));
+    pub(crate) fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
+        self.write(format_args!("{} {value}\n", series(name, labels)));
     }
 
-    pub(super) fn finish(self) -> String {
+    pub(crate) fn finish(self) -> String {
         self.0
     }
 
     fn write(&mut self, text: std::fmt::Arguments<'_>) {
         self.0.write_fmt(text).expect("a string takes it");
     }
+}
+
+/// A series, as a sample of it begins.
+pub(crate) fn series(name: &str, labels: &[(&str, &str)]) -> String {
+    let labels: Vec<_> = labels.iter().map(|(key, text)| format!("{key}=\"{}\"", escaped(text))).collect();
+    format!("{name}{{{}}}", labels.join(","))
 }
 
 fn escaped(text: &str) -> String {
