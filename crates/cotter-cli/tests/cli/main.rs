@@ -2,6 +2,7 @@
 
 mod admin;
 mod bench;
+mod boards;
 mod clear_orders;
 mod clusters;
 mod config;
