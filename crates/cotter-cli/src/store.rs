@@ -138,6 +138,11 @@ impl Chosen {
         Ok(Client::builder().schema(&self.complete)?)
     }
 
+    /// The statements that drop them again, where they are cotter's own.
+    pub(crate) fn drop_statements(&self) -> Result<Option<String>, Failure> {
+        Ok(Client::builder().drop_statements(&self.complete)?)
+    }
+
     /// Creates the tables of the store.
     pub(crate) async fn migrate(&self, console: &Console) -> Result<(), Failure> {
         self.warn(console);

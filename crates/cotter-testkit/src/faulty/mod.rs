@@ -43,6 +43,10 @@ impl Connect for Faulty {
         self.inner.schema()
     }
 
+    fn drop_statements(&self) -> Option<String> {
+        self.inner.drop_statements()
+    }
+
     async fn migrate(&self) -> Result<()> {
         self.inner.migrate().await
     }

@@ -127,6 +127,12 @@ pub trait Connect: Debug + Send + Sync + 'static {
         None
     }
 
+    /// Returns the statements that drop whatever [`schema`](Self::schema) creates; `None` if that is nothing, or not the store's
+    /// own. Nothing is sent.
+    fn drop_statements(&self) -> Option<String> {
+        None
+    }
+
     /// Creates any tables that this store needs and that are missing. Two processes may do so at the same time.
     ///
     /// # Errors
@@ -147,6 +153,10 @@ macro_rules! connect_by {
 
             fn schema(&self) -> Option<String> {
                 (**self).schema()
+            }
+
+            fn drop_statements(&self) -> Option<String> {
+                (**self).drop_statements()
             }
 
             async fn migrate(&self) -> Result<()> {

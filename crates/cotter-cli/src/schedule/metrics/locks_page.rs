@@ -46,6 +46,7 @@ pub(super) fn locks(page: &mut Page, group: &str, all: &AllLocks) {
 
 type Counts = BTreeMap<&'static str, u64>;
 type Of<T> = fn(&LockFigures) -> T;
+type Divided = (&'static str, &'static str, &'static str, In<Counts>, &'static [LossCause]);
 type In<T> = for<'a> fn(&'a LockFigures) -> &'a T;
 
 const HISTOGRAMS: [(&str, &str, In<Histogram>); 2] = [
@@ -71,7 +72,7 @@ const PLAIN: [(&str, &str, &str, Of<u64>); 5] = [
 ];
 
 /// With the values of the label that are there from the beginning, so that a first loss is an increase.
-const DIVIDED: [(&str, &str, &str, In<Counts>, &[LossCause]); 2] = [
+const DIVIDED: [Divided; 2] = [
     ("cotter_lock_failed_total", "kind", "Calls that ended with an error.", |lock| &lock.failed, &[]),
     ("cotter_lock_lost_total", "cause", "Locks lost while they were held.", |lock| &lock.lost, &USUAL_CAUSES),
 ];

@@ -186,5 +186,14 @@ async fn migration_can_be_repeated() {
     guard.finish().await.unwrap();
     // What is printed is what is run.
     server.sql(&store("prefix=printed").schema().unwrap());
-    assert_eq!(server.sql("SHOW TABLES LIKE 'printed%'").lines().count(), 5);
+    let tables = || server.sql("SHOW TABLES LIKE 'printed%'").lines().count();
+    assert_eq!(tables(), 5);
+    // And can be taken back.
+    server.sql(&store("prefix=printed_too").schema().unwrap());
+    server.sql(&store("prefix=printed").drop_statements().unwrap());
+    assert_eq!(tables(), 5, "those of the longer prefix");
+    server.sql(&store("prefix=printed_too").drop_statements().unwrap());
+    assert_eq!(tables(), 0);
+    server.sql(&store("prefix=printed_too").drop_statements().unwrap());
+    assert_eq!(store("mode=shedlock").drop_statements(), None);
 }

@@ -146,8 +146,35 @@ async fn migration_can_be_repeated() {
     // Whoever may create tables may do so in a schema that is there.
     server.sql("grant create on schema public to app");
     Store::from_url(server.url("prefix=mine")).unwrap().migrate().await.unwrap();
-    // What is printed is what is run.
-    server.sql(&store("prefix=printed").schema().unwrap());
-    let tables = "select count(*) from pg_tables where tablename like 'printed%' and schemaname = 'public'";
-    assert_eq!(server.sql(tables), "5");
+}
+
+/// As a part of a migration of somebody else's own, and undone again.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn what_is_printed_is_all_and_can_be_taken_back() {
+    let server = Postgres::start();
+    let store = |options| Store::from_url(server.url_of("owner", options)).unwrap();
+    let (printed, longer) = (store("prefix=printed"), store("prefix=printed_too"));
+    let schema = printed.schema().unwrap();
+    let objects = || {
+        let of = |what, name| format!("select count(*) from {what} where {name} like 'printed%'");
+        ["pg_class", "pg_proc"]
+            .map(|what| server.sql(&of(what, if what == "pg_class" { "relname" } else { "proname" })))
+    };
+    server.sql(&format!("begin;\n{schema}rollback;"));
+    assert_eq!(objects(), ["0", "0"], "it does not end the transaction around it");
+    server.sql(&schema);
+    let client = Client::connect(server.url_of("owner", "prefix=printed")).await.unwrap();
+    client.mutex("a").lock().await.unwrap().finish().await.unwrap();
+    longer.migrate().await.unwrap();
+    server.sql(&format!("{schema}{}", printed.drop_statements().unwrap()));
+    let tables = "select count(*) from pg_tables where tablename like 'printed%'";
+    assert_eq!(server.sql(tables), "5", "those of the longer prefix");
+    let functions = "select count(*) from pg_proc where proname like 'printed%'";
+    assert_eq!(server.sql(functions), "17", "those of the longer prefix");
+    server.sql(&longer.drop_statements().unwrap());
+    assert_eq!(objects(), ["0", "0"]);
+    // What is gone may be dropped once more. A table of ShedLock has other users.
+    server.sql(&longer.drop_statements().unwrap());
+    assert_eq!(store("mode=shedlock").drop_statements(), None);
 }

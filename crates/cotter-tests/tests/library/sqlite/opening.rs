@@ -75,6 +75,22 @@ fn the_printed_schema_is_enough() {
 }
 
 #[test]
+fn what_is_printed_can_be_taken_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("locks.db");
+    let store = sqlite::Store::at(&path);
+    let database = rusqlite::Connection::open(&path).unwrap();
+    database.execute_batch("CREATE TABLE cotter_orders (id INTEGER)").unwrap();
+    for _ in 0..2 {
+        database.execute_batch(&store.schema().unwrap()).unwrap();
+        database.execute_batch(&store.drop_statements().unwrap()).unwrap();
+    }
+    let left =
+        database.query_row("SELECT group_concat(name) FROM sqlite_schema", [], |row| row.get::<_, String>(0));
+    assert_eq!(left.unwrap(), "cotter_orders");
+}
+
+#[test]
 fn doctor_has_nothing_against_a_migrated_database() {
     let findings = Place::new().client().admin().diagnose().wait().unwrap();
     assert!(findings.iter().all(|f| f.severity == Severity::Ok), "{findings:?}");

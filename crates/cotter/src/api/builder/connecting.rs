@@ -12,12 +12,24 @@ const PAUSES: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_
 
 impl Builder {
     /// Returns the statements that create the tables that the store at this URL needs, for a review, or for another account
-    /// to run; `None` for stores that need none. Nothing is sent, so that this also checks a URL.
+    /// to run; `None` for stores that need none. Nothing is sent, so that this also checks a URL. They can be repeated, and be a
+    /// part of a migration of the application's own: they neither begin nor end a transaction.
     ///
     /// # Errors
     /// [`ErrorKind::Config`](crate::ErrorKind::Config) if the URL is wrong.
     pub fn schema(&self, url: impl AsRef<str>) -> Result<Option<String>> {
         url::parse(url.as_ref()).map(|store| store.schema())
+    }
+
+    /// Returns the statements that drop the tables and functions that [`schema`](Self::schema) creates, and so undo a migration
+    /// with them; `None` for stores that need none, and for a table that other clients share. Nothing is sent.
+    ///
+    /// Nobody may use the store any more when they are run: locks, notes and the last tokens are gone with the tables.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) if the URL is wrong.
+    pub fn drop_statements(&self, url: impl AsRef<str>) -> Result<Option<String>> {
+        url::parse(url.as_ref()).map(|store| store.drop_statements())
     }
 
     /// Creates any tables that the store at this URL needs and that are missing; no other call creates any. Does nothing for

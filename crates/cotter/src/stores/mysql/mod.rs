@@ -225,6 +225,10 @@ impl Connect for Store {
         Some(schema::statements(&self.0.options))
     }
 
+    fn drop_statements(&self) -> Option<String> {
+        schema::drops(&self.0.options)
+    }
+
     async fn migrate(&self) -> Result<()> {
         let Shared { servers, options, .. } = &*self.0;
         servers.migrate(&schema::statements(options)).await.map_err(|e| e.with_server(&options.instance))

@@ -2,7 +2,7 @@
 
 use super::options::Options;
 use super::rows::holes;
-use crate::stores::shared::sql::{ALONE, Mode};
+use crate::stores::shared::sql::{ALONE, Mode, created};
 
 /// Names are bytes: no two of them are equal by a collation.
 const TABLES: &str = "\
@@ -61,6 +61,16 @@ pub(super) fn statements(options: &Options) -> String {
         return SHEDLOCK.replace("{table}", &options.shedlock('`'));
     }
     TABLES.replace("{prefix}", &options.prefix)
+}
+
+/// The statements that drop it again. ShedLock's table belongs to its other users, too.
+pub(super) fn drops(options: &Options) -> Option<String> {
+    if options.mode == Mode::ShedLock {
+        return None;
+    }
+    let all = statements(options);
+    let tables: Vec<_> = created(&all, "CREATE TABLE IF NOT EXISTS ").collect();
+    Some(format!("DROP TABLE IF EXISTS {};\n", tables.join(", ")))
 }
 
 /// The clock of the server in microseconds since 1970, the same in sessions of all time zones. It stands still while a statement

@@ -213,11 +213,16 @@ impl Connect for Store {
         Some(schema::statements(&self.0.options))
     }
 
+    fn drop_statements(&self) -> Option<String> {
+        schema::drops(&self.0.options)
+    }
+
     async fn migrate(&self) -> Result<()> {
         let Shared { connector, options, .. } = &*self.0;
         let live =
             connector.open_before_migration().await.map_err(|e| e.with_server(&options.common.instance))?;
-        live.run(&schema::statements(options)).await.map_err(|e| e.with_server(&options.common.instance))
+        let all_or_nothing = format!("begin;\n{}commit;\n", schema::statements(options));
+        live.run(&all_or_nothing).await.map_err(|e| e.with_server(&options.common.instance))
     }
 }
 

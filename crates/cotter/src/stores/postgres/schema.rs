@@ -1,7 +1,7 @@
 //! The tables, and the functions that are the atomic steps.
 
 use super::options::Options;
-use crate::stores::shared::sql::Mode;
+use crate::stores::shared::sql::{Mode, created};
 
 /// The tables.
 const TABLES: &str = include_str!("functions/tables.sql");
@@ -41,21 +41,30 @@ pub(super) const LISTENS: i32 = 716_428_351;
 const SHEDLOCK: &str = "create table if not exists {table} (\n  name varchar(64) primary key,\n  \
     lock_until timestamp(3) not null,\n  locked_at timestamp(3) not null,\n  locked_by varchar(255) not null\n);\n";
 
-/// The statements that create everything that is missing, in one transaction.
+/// The statements that create everything that is missing, to be run in one transaction.
 pub(super) fn statements(options: &Options) -> String {
     if options.common.mode == Mode::ShedLock {
         let schema = options.shedlock_schema().map(|schema| SCHEMA.replace("{schema}", schema));
         let table = SHEDLOCK.replace("{table}", &options.shedlock());
-        return format!("begin;\n{ALONE}{}{table}commit;\n", schema.unwrap_or_default());
+        return format!("{ALONE}{}{table}", schema.unwrap_or_default());
     }
-    let mut all = String::from("begin;\n");
-    all.push_str(ALONE);
+    let mut all = String::from(ALONE);
     all.push_str(&SCHEMA.replace("{schema}", options.schema()));
     for part in std::iter::once(TABLES).chain(FUNCTIONS) {
         let part = part.replace("{cotter}", &options.qualified()).replace("{prefix}", &options.common.prefix);
         all.push_str(&part.replace("{listens}", &LISTENS.to_string()));
         all.push('\n');
     }
-    all.push_str("commit;\n");
     all
+}
+
+/// The statements that drop it again. ShedLock's table belongs to its other users, too.
+pub(super) fn drops(options: &Options) -> Option<String> {
+    if options.common.mode == Mode::ShedLock {
+        return None;
+    }
+    let all = statements(options);
+    let list = |begin: &str| created(&all, begin).collect::<Vec<_>>().join(", ");
+    let (tables, functions) = (list("create table if not exists "), list("create or replace function "));
+    Some(format!("drop function if exists {functions};\ndrop table if exists {tables};\n"))
 }

@@ -111,6 +111,10 @@ impl Connect for Store {
         Some(schema::TABLES.to_owned())
     }
 
+    fn drop_statements(&self) -> Option<String> {
+        Some(schema::drops())
+    }
+
     async fn migrate(&self) -> Result<()> {
         let connection = Connection::open(&self.options, Open::OrCreate).await?;
         connection.run(schema::create).await?;

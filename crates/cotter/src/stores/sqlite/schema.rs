@@ -3,6 +3,7 @@
 use super::errors::explain;
 use crate::Result;
 use crate::error::config;
+use crate::stores::shared::sql::created;
 use rusqlite::Connection;
 
 /// `WAL`: readers and writers do not wait for each other, and a step costs no write to the disk.
@@ -30,6 +31,13 @@ CREATE TRIGGER IF NOT EXISTS cotter_locks_forgotten AFTER DELETE ON cotter_locks
   UPDATE cotter_floor SET token = max(token, OLD.last_token);
 END;
 ";
+
+/// The statements that drop it again. The trigger goes with its table.
+pub(super) fn drops() -> String {
+    created(TABLES, "CREATE TABLE IF NOT EXISTS ")
+        .map(|table| format!("DROP TABLE IF EXISTS {table};\n"))
+        .collect()
+}
 
 /// Creates what is missing, all or nothing.
 pub(super) fn create(connection: &Connection) -> Result<()> {

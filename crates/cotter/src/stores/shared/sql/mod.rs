@@ -2,6 +2,7 @@
 //!
 //! | file | concept |
 //! |---|---|
+//! | `created` | what the statements of a schema create |
 //! | `identifier` | names of schemas and tables |
 //! | `mode` | the options `mode`, `table` and `column` |
 //! | `options` | the options that all stores with a database server have |
@@ -15,6 +16,8 @@
 
 #[cfg(any(feature = "mysql", all(feature = "sqlite", unix)))]
 mod boot;
+#[cfg(any(feature = "postgres", feature = "mysql", all(feature = "sqlite", unix)))]
+mod created;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod identifier;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
@@ -36,6 +39,8 @@ mod text;
 
 #[cfg(any(feature = "mysql", all(feature = "sqlite", unix)))]
 pub(crate) use boot::Boot;
+#[cfg(any(feature = "postgres", feature = "mysql", all(feature = "sqlite", unix)))]
+pub(crate) use created::created;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use identifier::identifier;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
