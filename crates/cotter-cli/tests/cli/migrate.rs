@@ -20,9 +20,8 @@ fn it_creates_what_a_lock_needs_and_nothing_else_does() {
     env.run(["migrate"]).code(0);
     env.run(["migrate"]).code(0);
     env.run(["migrate", "--drop"]).code(64);
-    let shedlock =
-        env.run(["migrate", "--print", "--drop", "--url", &server.url_of("owner", "mode=shedlock")]);
-    assert_eq!(shedlock.code(0).one_line(&["not cotter's own"]).stdout, "");
+    let shared = TestEnv::on(server.url_of("owner", "mode=shedlock")).run(["migrate", "--print", "--drop"]);
+    assert_eq!(shared.code(0).one_line(&["not cotter's own"]).stdout, "");
     env.run(lock).code(0);
     let findings = env.run(["doctor"]).stdout;
     assert!(findings.contains("notifications"), "{findings}");

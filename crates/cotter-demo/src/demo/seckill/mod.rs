@@ -3,7 +3,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `buyers` | one process of buyers |
-//! | `lock`, `check_then_del` | the lock, and the broken one |
+//! | `lock`, `check_then_del`, `without_redis` | the lock, and the broken one, which only Redis has |
 //! | `stock` | the number that has to be protected |
 //! | `log` | the append-only log |
 //! | `show` | output of sales |

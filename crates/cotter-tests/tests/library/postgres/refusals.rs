@@ -164,8 +164,6 @@ async fn what_is_printed_is_all_and_can_be_taken_back() {
     server.sql(&format!("begin;\n{schema}rollback;"));
     assert_eq!(objects(), ["0", "0"], "it does not end the transaction around it");
     server.sql(&schema);
-    let client = Client::connect(server.url_of("owner", "prefix=printed")).await.unwrap();
-    client.mutex("a").lock().await.unwrap().finish().await.unwrap();
     longer.migrate().await.unwrap();
     server.sql(&format!("{schema}{}", printed.drop_statements().unwrap()));
     let tables = "select count(*) from pg_tables where tablename like 'printed%'";
