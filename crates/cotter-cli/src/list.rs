@@ -3,12 +3,14 @@
 use crate::show;
 use crate::store::Chosen;
 use crate::table;
+use crate::watching::{Changes, page, watch};
 use clap::Args;
 use cotter::{Client, Filter, Name, Record};
-use cotter_console::duration::{since, words};
+use cotter_console::duration::{parse_positive, since, words};
 use cotter_console::{Console, Exit, Failure, clean};
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::time::Duration;
 
 /// List the locks that are held
 ///
@@ -24,11 +26,52 @@ pub(crate) struct List {
     /// Show all columns: also MODE, PERMITS and WAITING where they say nothing, and TOKEN
     #[arg(long)]
     pub(crate) wide: bool,
+    /// Repeat this every DUR, 1s by default, until interrupted; with --json, print only what has changed
+    #[arg(
+        long,
+        value_name = "DUR",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "1s",
+        value_parser = parse_positive,
+    )]
+    pub(crate) watch: Option<Duration>,
 }
 
 /// Prints the locks, as a table or as JSON.
 pub(crate) async fn run(args: &List, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
     let client = store.connect(Client::builder(), console).await?;
+    let Some(every) = args.watch else {
+        let (records, cautions) = look(args, &client).await?;
+        cautions.iter().for_each(|caution| console.warning(caution));
+        if console.json {
+            records.values().try_for_each(|record| writeln!(console.out(), "{}", show::json(record)))?;
+            return Ok(Exit::Done);
+        }
+        print(&records, args, &client, console)?;
+        return Ok(Exit::Done);
+    };
+    let (mut known, mut told) = (Changes::default(), Vec::new());
+    watch(every, console, async || {
+        let (records, cautions) = look(args, &client).await?;
+        let warn = |cautions: &[String]| cautions.iter().for_each(|caution| console.warning(caution));
+        if console.json {
+            if told != cautions {
+                warn(&cautions);
+                told = cautions;
+            }
+            return print_changes(&records, &mut known, console);
+        }
+        page(|| {
+            warn(&cautions);
+            print(&records, args, &client, console)
+        })
+    })
+    .await
+}
+
+/// The locks, and what has to be said about the list.
+async fn look(args: &List, client: &Client) -> Result<(BTreeMap<Name, Record>, Vec<String>), Failure> {
     let mut filter = Filter::prefix(args.prefix.clone().unwrap_or_default());
     if args.all {
         filter = filter.with_free();
@@ -39,19 +82,30 @@ pub(crate) async fn run(args: &List, store: &Chosen, console: &Console) -> Resul
     while let Some(record) = listing.next().await? {
         records.insert(record.name.clone(), record);
     }
-    listing.caution().into_iter().for_each(|caution| console.warning(caution));
-    if console.json {
-        for record in records.values() {
-            writeln!(console.out(), "{}", show::json(record))?;
-        }
-        return Ok(Exit::Done);
+    let cautions = listing.caution().into_iter().map(str::to_owned).collect();
+    Ok((records, cautions))
+}
+
+/// Prints the locks that have changed, and those that are not listed any more. The time that is left always changes.
+fn print_changes(
+    records: &BTreeMap<Name, Record>,
+    known: &mut Changes<String>,
+    console: &Console,
+) -> Result<(), Failure> {
+    let lasting = |record: &Record| {
+        let mut record = record.clone();
+        record.holders.iter_mut().for_each(|holder| holder.remaining = None);
+        show::json(&record)
+    };
+    let now = records.iter().map(|(name, record)| (name.to_string(), lasting(record))).collect();
+    let (changed, gone) = known.take(now);
+    for record in changed.iter().filter_map(|name| records.get(name.as_str())) {
+        writeln!(console.out(), "{}", show::json(record))?;
     }
-    for record in records.values() {
-        if let Some(problem) = &record.problem {
-            console.warning(&format!("{}: {}", clean(&record.name), clean(problem)));
-        }
+    for name in gone {
+        writeln!(console.out(), "{}", serde_json::json!({ "name": name, "gone": true }))?;
     }
-    print(&records, args, &client, console)
+    Ok(console.out().flush()?)
 }
 
 fn print(
@@ -59,7 +113,12 @@ fn print(
     args: &List,
     client: &Client,
     console: &Console,
-) -> Result<Exit, Failure> {
+) -> Result<(), Failure> {
+    for record in records.values() {
+        if let Some(problem) = &record.problem {
+            console.warning(&format!("{}: {}", clean(&record.name), clean(problem)));
+        }
+    }
     let rows: Vec<_> = records.values().flat_map(lines).collect();
     if rows.is_empty() {
         let (whose, which) = (clean(&client.info().instance), beginning(args));
@@ -73,8 +132,7 @@ fn print(
     let shown: Vec<usize> = (0..HEAD.len()).filter(|column| args.wide || is_told(*column, &rows)).collect();
     let head: Vec<&str> = shown.iter().map(|column| HEAD[*column]).collect();
     let rows = rows.into_iter().map(|row| shown.iter().map(|column| row[*column].clone()).collect());
-    table::print_some(&head, rows.collect(), console)?;
-    Ok(Exit::Done)
+    table::print_some(&head, rows.collect(), console)
 }
 
 /// The columns, and what is usual in those that are left out where all is as usual. A token is for programs, and for `show`.

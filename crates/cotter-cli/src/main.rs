@@ -10,7 +10,8 @@
 //! | `migrate`, `prune` | creating the tables of a store; deleting the files of unused names |
 //! | `schedule/`, `jobs`, `cron` | scheduled jobs; operating them; cron expressions |
 //! | `store`, `config`, `password` | choosing the store; the configuration file; the password file |
-//! | `table`, `prometheus`, `nearest` | tables; the text format of Prometheus; suggestions |
+//! | `table`, `watching` | tables; `--watch` |
+//! | `prometheus`, `nearest` | the text format of Prometheus; suggestions |
 //! | `exit_codes`, `raise` | the table of exit codes; ending by a signal |
 //!
 //! `cotter bench` and `cotter demo` are in `cotter-demo`, and what all commands share is in `cotter-console`.
@@ -41,6 +42,7 @@ mod store;
 mod table;
 mod ticket;
 mod usage;
+mod watching;
 
 use args::{Cli, Command};
 use command::signals::{Signals, keep_children, keep_going_at_the_file_limit, until_stopped};

@@ -3,6 +3,7 @@
 use crate::env::{Running, TestEnv};
 use cotter_testkit::servers::{Redis, acl_rule};
 use cotter_testkit::timing::until;
+use serde_json::Value;
 
 #[test]
 fn list_shows_who_holds_what() {
@@ -37,6 +38,26 @@ fn list_shows_who_holds_what() {
     assert_eq!(env.run(["list"]).code(0).stdout, "");
     let all = env.run(["list", "--all"]).code(0);
     assert!(all.stdout.contains("mail") && all.stdout.contains("nobody"), "{all:?}");
+}
+
+#[test]
+fn who_watches_is_told_what_changes_and_what_is_gone() {
+    let env = TestEnv::new();
+    let (first, token) = env.hold(&[], "a");
+    let mut watch = env.start(["list", "--json", "--watch=20ms"]);
+    let next = |watch: &mut Running| -> Value { serde_json::from_str(&watch.line()).unwrap() };
+    assert_eq!(next(&mut watch)["holders"][0]["token"], token.to_string());
+    let mut table = env.start(["list", "--watch=20ms"]);
+    for _ in 0..2 {
+        assert!(table.line().starts_with("NAME  HELD BY"));
+        assert!(table.line().starts_with("a  "));
+        assert_eq!(table.line(), "");
+    }
+    let second = env.start(["run", "a", "true"]);
+    while next(&mut watch)["waiters"] != 1 {}
+    first.let_go().code(0);
+    second.end().code(0);
+    while next(&mut watch)["gone"] != true {}
 }
 
 #[test]
