@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
-    /// Use the store at URL, such as file:///DIR or redis://HOST
+    /// Use the store at URL, such as file:///DIR or sqlite:///PATH
     #[arg(long, global = true, value_name = "URL", conflicts_with = "store", long_help = stores())]
     pub(crate) url: Option<String>,
     /// Use this store from the configuration file

@@ -99,6 +99,13 @@ pub enum EventKind {
     Alarm,
     /// Another holder had the lock until it was too late for the slot, or the slot is left to that holder.
     Busy,
+    /// The next run has waited for five seconds for a lock or a limit that it shares with others. Reported once for each wait.
+    Waiting {
+        /// The name of the lock or the limit.
+        lock: String,
+        /// The label of a holder, if there was one when this was looked up.
+        held_by: Option<String>,
+    },
     /// The store does not answer, or does not permit that the end of a run is recorded. Reported once per outage.
     StoreDown {
         /// The last error.
@@ -141,7 +148,7 @@ impl EventKind {
         match self {
             Self::Ended { outcome, .. } => *outcome != Ending::Ok,
             Self::Started { .. } | Self::Active | Self::StoreBack | Self::Busy | Self::Paused { .. } => false,
-            Self::Skipped { .. } | Self::Draining { .. } => false,
+            Self::Skipped { .. } | Self::Draining { .. } | Self::Waiting { .. } => false,
             _ => true,
         }
     }
@@ -188,6 +195,8 @@ impl fmt::Display for EventKind {
             Self::Active => f.write_str("no longer stands by"),
             Self::Alarm => f.write_str("its note was ahead of the store's clock and was reset"),
             Self::Busy => f.write_str("its lock is held by somebody else"),
+            Self::Waiting { lock, held_by: Some(by) } => write!(f, "waits for {lock}, held by {by}"),
+            Self::Waiting { lock, .. } => write!(f, "waits for {lock}"),
             Self::StoreDown { error } => write!(f, "the store cannot be used, retrying: {error}"),
             Self::StoreBack => f.write_str("the store answers again"),
             Self::Broken { error } => write!(f, "cannot run: {error}"),

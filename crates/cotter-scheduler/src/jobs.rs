@@ -3,10 +3,10 @@
 use crate::host::Host;
 use crate::notes::{
     Arguments, Control, Entry, GroupControl, JobControl, Pause, State, edit_group, edit_job, history, hosts,
-    load_all, load_control, one_shots, roster, standby,
+    load_all, load_control, one_shots, roster, standby, waits,
 };
 use crate::pausing::Pausing;
-use crate::status::{JobStatus, stand_by, status};
+use crate::status::{JobStatus, stand_by, status, waits_for};
 use crate::{Error, ErrorKind, Result, UnixTime};
 use cotter::Client;
 
@@ -74,12 +74,15 @@ impl Jobs {
         let locks = names.iter().map(|name| (self.lock_name(name), String::new())).collect::<Vec<_>>();
         let notes = load_all(&self.client, locks).await?;
         let mut standby = standby::read(&self.client, &self.group, now).await?;
+        let mut waits = waits::read(&self.client, &self.group, now).await?;
         let mut found = Vec::new();
         for (name, note) in names.into_iter().zip(notes) {
             if let Some(state) = note.map_or(Ok(None), |n| State::parse(&name, &n.bytes))? {
                 let hosts = standby.remove(&name).unwrap_or_default();
+                let waiting = waits.remove(&name).unwrap_or_default();
                 found.push(JobStatus {
                     standby: stand_by(hosts, &state),
+                    waits: waits_for(waiting, &state),
                     ..status(name, &state, &control, now)
                 });
             }
@@ -224,6 +227,7 @@ impl Jobs {
         edit_job(&self.client, &self.group, job, |_| Ok((None, ()))).await?;
         one_shots::forget(&self.client, &self.group, job).await?;
         standby::forget(&self.client, &self.group, job).await?;
+        waits::forget(&self.client, &self.group, job).await?;
         roster::remove(&self.client, &self.group, job).await?;
         guard.put_note("").await?;
         Ok(guard.finish().await?)

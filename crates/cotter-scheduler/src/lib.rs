@@ -81,5 +81,5 @@ pub use pausing::{PausedBy, Pausing};
 pub use policy::{Busy, Concurrency, Ending, Misfire, OnCrash};
 pub use run::{Outcome, Run, Why};
 pub use scheduler::Scheduler;
-pub use status::{JobStatus, StandsBy};
+pub use status::{JobStatus, StandsBy, WaitsFor};
 pub use trigger::Trigger;

@@ -1,7 +1,7 @@
 //! The status of a job: what its notes and the requests to it tell, at an instant of the store's clock.
 
 use crate::decide::{due_since, settled_until, slot_after};
-use crate::notes::{Control, JobControl, State, standby};
+use crate::notes::{Control, JobControl, State, standby, waits::Wait};
 use crate::{Ending, UnixTime};
 use std::time::Duration;
 
@@ -53,12 +53,31 @@ pub struct JobStatus {
     pub ending: Option<Ending>,
     /// The hosts that have another definition of the job and stand by, as far as they were seen in the last minutes.
     pub standby: Vec<StandsBy>,
+    /// What the next run waits for, as the schedulers have said that were about to start it; empty if it does not wait, or not for
+    /// five seconds yet. A scheduler that was killed while it waited is shown for two minutes more.
+    pub waits: Vec<WaitsFor>,
 }
 
 impl JobStatus {
     /// How long something has to be due before a job is called [overdue](Self::overdue_since). Where all is well, a scheduler starts it
     /// within a second or so.
     pub const OVERDUE: Duration = Duration::from_secs(5);
+}
+
+/// A wait for a lock or a limit that a job shares with others.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitsFor {
+    /// The name of the lock or the limit.
+    pub lock: String,
+    /// The label of a holder, as of [`seen`](Self::seen).
+    pub held_by: Option<String>,
+    /// The host that waits; `None` if it has no name.
+    pub host: Option<String>,
+    /// When it began to wait.
+    pub since: UnixTime,
+    /// When it last said so, which it repeats every minute.
+    pub seen: UnixTime,
 }
 
 /// A host that stands by for a job because another definition is in effect.
@@ -103,6 +122,7 @@ pub(crate) fn status(name: String, state: &State, control: &Control, now: UnixTi
         ended: run.and_then(|run| run.ended),
         ending: run.and_then(|run| run.ending()),
         standby: Vec::new(),
+        waits: Vec::new(),
     }
 }
 
@@ -120,4 +140,18 @@ pub(crate) fn stand_by(hosts: standby::Hosts, state: &State) -> Vec<StandsBy> {
     let named = |host: String| (!host.is_empty()).then_some(host);
     let hosts = hosts.into_iter().filter(|(host, seen)| *host != state.by || seen.at > state.defined_at);
     hosts.map(|(host, seen)| StandsBy { host: named(host), since: seen.since, seen: seen.at }).collect()
+}
+
+/// One that has started a run since has not taken back what it had said.
+pub(crate) fn waits_for(waits: Vec<Wait>, state: &State) -> Vec<WaitsFor> {
+    let started = state.run.as_ref().map(|run| run.started);
+    let lasting = waits.into_iter().filter(|wait| started.is_none_or(|started| wait.at >= started));
+    let told = |wait: Wait| WaitsFor {
+        lock: wait.lock,
+        held_by: wait.held_by,
+        host: (!wait.host.is_empty()).then_some(wait.host),
+        since: wait.since,
+        seen: wait.at,
+    };
+    lasting.map(told).collect()
 }

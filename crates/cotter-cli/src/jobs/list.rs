@@ -3,7 +3,7 @@
 use crate::table;
 use cotter_console::duration::{relative, words};
 use cotter_console::{Console, Failure, clean};
-use cotter_scheduler::{Ending, JobStatus, StandsBy, UnixTime};
+use cotter_scheduler::{Ending, JobStatus, StandsBy, UnixTime, WaitsFor};
 use serde_json::{Value, json};
 use std::io::Write;
 
@@ -89,7 +89,7 @@ fn or_none(text: Option<String>) -> String {
 }
 
 fn full_state(job: &JobStatus, now: UnixTime) -> String {
-    state(job) + &overdue(job, now) + &standby(job)
+    state(job, now) + &overdue(job, now) + &standby(job)
 }
 
 fn took(job: &JobStatus) -> Option<String> {
@@ -104,7 +104,7 @@ fn millis(at: UnixTime) -> String {
     format!("{at:.3}")
 }
 
-fn state(job: &JobStatus) -> String {
+fn state(job: &JobStatus, now: UnixTime) -> String {
     let runs = job.started.is_some() && job.ended.is_none();
     let by = |who: &Option<String>| who.as_deref().map(|by| format!(" by {}", clean(by))).unwrap_or_default();
     let why = job.pause_reason.as_deref().map(|why| format!(": {}", clean(why))).unwrap_or_default();
@@ -115,13 +115,26 @@ fn state(job: &JobStatus) -> String {
         (false, false) if job.retry_at.is_some() => {
             format!("retrying, attempt {}", job.attempt.unwrap_or_default() + 1)
         }
+        (false, false) if !job.waits.is_empty() => waits(&job.waits, now),
         (false, false) if job.requests > 0 => format!("triggered{}", by(&job.asked_by)),
         (false, false) => "waiting".to_owned(),
     }
 }
 
-/// What no scheduler has started although it is due.
+/// What a job waits for that others hold.
+fn waits(waits: &[WaitsFor], now: UnixTime) -> String {
+    let one = |wait: &WaitsFor| {
+        let held = wait.held_by.as_deref().map(|by| format!(", held by {}", clean(by))).unwrap_or_default();
+        format!("waits for {} for {}{held}", clean(&wait.lock), words(now.since(wait.since)))
+    };
+    waits.iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
+/// What no scheduler has started although it is due, and why is not said already.
 fn overdue(job: &JobStatus, now: UnixTime) -> String {
+    if !job.waits.is_empty() {
+        return String::new();
+    }
     let since = |at| format!(", overdue for {}", words(now.since(at)));
     job.overdue_since.map(since).unwrap_or_default()
 }
@@ -160,7 +173,18 @@ pub(super) fn object(job: &JobStatus) -> Value {
         "succeeded": time(job.succeeded),
         "outcome": job.ending.as_ref().map(Ending::word),
         "reason": job.ending.as_ref().and_then(Ending::reason),
+        "waits": job.waits.iter().map(wait_object).collect::<Vec<_>>(),
         "standby": job.standby.iter().map(standby_object).collect::<Vec<_>>(),
+    })
+}
+
+fn wait_object(wait: &WaitsFor) -> Value {
+    json!({
+        "lock": wait.lock,
+        "held_by": wait.held_by,
+        "host": wait.host,
+        "since": millis(wait.since),
+        "seen": millis(wait.seen),
     })
 }
 

@@ -83,6 +83,9 @@ fn fields(kind: &EventKind) -> Value {
         EventKind::Active => json!({ "event": "active" }),
         EventKind::Alarm => json!({ "event": "alarm", "message": kind.to_string() }),
         EventKind::Busy => json!({ "event": "busy" }),
+        EventKind::Waiting { lock, held_by } => {
+            json!({ "event": "waiting", "lock": lock, "held_by": held_by })
+        }
         EventKind::StoreDown { error } => json!({ "event": "store_down", "message": error }),
         EventKind::StoreBack => json!({ "event": "store_back" }),
         EventKind::Broken { error } => json!({ "event": "broken", "message": error }),

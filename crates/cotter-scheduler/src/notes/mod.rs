@@ -11,6 +11,7 @@
 //! | `jobs-00` … `jobs-ff` | the group's name | runners at their start, compare-and-set | `roster` |
 //! | `standby-00` … `standby-ff` | the group's name | runners that stand by, compare-and-set | `standby` |
 //! | `hosts-0` … `hosts-f` | the group's name | runners, compare-and-set | `hosts` |
+//! | `waits-0` … `waits-f` | the group's name | runners whose jobs wait, compare-and-set | `waits` |
 //!
 //! | file | concept |
 //! |---|---|
@@ -18,7 +19,7 @@
 //! | `history` | the runs of a job that have ended, and the output of failed ones |
 //! | `control`, `one_shots` | what operators have asked for; runs that were added for once |
 //! | `roster` | the jobs that have ever been started |
-//! | `standby`, `hosts` | the hosts that stand by; the schedulers that run |
+//! | `standby`, `hosts`, `waits` | the hosts that stand by; the schedulers that run; the jobs that wait for others |
 //! | `shown` | notes that are only shown |
 //! | `shard`, `swap` | the notes over which names are spread; changing a note by compare-and-set |
 //! | `changes`, `load` | which of several notes have changed; loading many notes at once |
@@ -38,6 +39,7 @@ mod shown;
 pub(crate) mod standby;
 mod state;
 mod swap;
+pub(crate) mod waits;
 mod written;
 
 use changes::Changes;

@@ -4,6 +4,7 @@
 
 use super::context::{Context, Halt, Stop};
 use super::snapshot::JobSnapshot;
+use super::waiting::Waiting;
 use crate::UnixTime;
 use cotter::{Guard, LossSignal, Permit};
 use std::future::Future;
@@ -22,12 +23,28 @@ pub(super) struct Gates {
 impl Gates {
     /// Enters what the job needs, if that is free now.
     pub(super) async fn try_enter(context: &Context, snapshot: &JobSnapshot) -> Result<Option<Self>, Halt> {
-        Self::enter_within(context, snapshot, Duration::ZERO).await
+        Self::enter_within(&Waiting::of(context, snapshot), context, snapshot, Duration::ZERO).await
     }
 
-    /// Waits until everything is free, or for as long as the lock of the job is held. Returns nothing if it has become too
-    /// late.
+    /// Waits until everything is free, or for as long as the lock of the job is held, and says so. Returns nothing if it has
+    /// become too late.
     pub(super) async fn enter(
+        context: &Context,
+        snapshot: &JobSnapshot,
+        guard: &Guard,
+    ) -> Result<Option<Self>, Halt> {
+        let waiting = Waiting::of(context, snapshot);
+        let entered = tokio::select! {
+            biased;
+            entered = Self::enter_in_time(&waiting, context, snapshot, guard) => entered,
+            never = waiting.tell() => match never {},
+        };
+        waiting.end().await;
+        entered
+    }
+
+    async fn enter_in_time(
+        waiting: &Waiting<'_>,
         context: &Context,
         snapshot: &JobSnapshot,
         guard: &Guard,
@@ -42,7 +59,7 @@ impl Gates {
                 () = context.stopping(Stop::Starts) => return Err(Halt::Stopped),
                 () = snapshot.retired() => return Err(Halt::Stopped),
                 lost = guard.lost() => return Err(Halt::Failed(cotter::Error::from(lost).into())),
-                entered = Self::enter_within(context, snapshot, left) => {
+                entered = Self::enter_within(waiting, context, snapshot, left) => {
                     if let Some(gates) = entered? {
                         return Ok(Some(gates));
                     }
@@ -52,12 +69,14 @@ impl Gates {
     }
 
     async fn enter_within(
+        waiting: &Waiting<'_>,
         context: &Context,
         snapshot: &JobSnapshot,
         wait: Duration,
     ) -> Result<Option<Self>, Halt> {
         let (policy, client) = (&snapshot.job.policy, &context.settings.client);
         let mut gates = Self::default();
+        waiting.for_limit(false);
         if let Some(name) = &policy.lock {
             let mutex = policy.lease.into_iter().fold(client.mutex(name), cotter::Mutex::lease);
             let got = context.ask(Stop::Starts, || match wait.is_zero() {
@@ -70,6 +89,7 @@ impl Gates {
             }
         }
         if let Some((name, of)) = &policy.limit {
+            waiting.for_limit(true);
             let semaphore = client.semaphore(name, *of);
             let semaphore = policy.lease.into_iter().fold(semaphore, cotter::Semaphore::lease);
             let got = context.ask(Stop::Starts, || match wait.is_zero() {

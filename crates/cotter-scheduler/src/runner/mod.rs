@@ -9,6 +9,7 @@
 //! | `room` | a worker and what else a run needs |
 //! | `slot` | the runs of one slot |
 //! | `gates` | what a run needs besides the lock of its job: a shared lock, a limit |
+//! | `waiting` | saying what a run waits for |
 //! | `workers` | the pool of workers, by priority |
 //! | `one_shots` | one-shot runs: taken, removed |
 //! | `execute` | the task of one run, and the reasons to stop it |
@@ -34,6 +35,7 @@ mod room;
 mod slot;
 mod snapshot;
 mod standing;
+mod waiting;
 mod workers;
 
 pub(crate) use clock::StoreClock;

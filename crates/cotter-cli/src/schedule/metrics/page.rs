@@ -126,6 +126,11 @@ fn shared(page: &mut Page, group: &str, status: &Status) {
     gauge("cotter_job_overdue_seconds", overdue, &|job| {
         Some(job.overdue_since.map_or(0.0, |at| status.now.since(at).as_secs_f64()))
     });
+    let waiting = "Time for which the next run has waited for a lock or a limit that it shares with others; 0 if it does not.";
+    gauge("cotter_job_waiting_seconds", waiting, &|job| {
+        let longest = job.waits.iter().map(|wait| status.now.since(wait.since)).max();
+        Some(longest.map_or(0.0, |longest| longest.as_secs_f64()))
+    });
     let standby = "Hosts that stand by because another definition of the job is in effect.";
     gauge("cotter_job_standing_by", standby, &|job| Some(job.standby.len() as f64));
     gauge("cotter_job_paused", "Whether the job is paused.", &|job| Some(f64::from(u8::from(job.paused))));
