@@ -18,4 +18,5 @@ mod rates;
 mod replicas;
 mod requests;
 mod retries;
+mod waits;
 mod world;
