@@ -10,12 +10,14 @@
 //! | `demo/` | demonstrations |
 //! | `store` | the store that the command line has chosen |
 //! | `sibling` | further processes of this program |
+//! | `server_url` | what the URL of a store says to a driver |
 //! | `bare_redis` | a direct connection to Redis |
 //! | `stop_signals` | signals that end a command at once |
 
 mod bare_redis;
 mod bench;
 mod demo;
+mod server_url;
 mod sibling;
 mod stop_signals;
 mod store;
