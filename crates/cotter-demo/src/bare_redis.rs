@@ -1,5 +1,6 @@
 //! A direct connection to the Redis of a store, for comparisons.
 
+use crate::server_url::ServerUrl;
 use crate::store::Store;
 use cotter_console::{Exit, Failure};
 use redis::IntoConnectionInfo;
@@ -19,14 +20,36 @@ pub(crate) async fn connect(store: &dyn Store) -> Result<Option<MultiplexedConne
 
 /// The URL for the driver, without the options that only cotter knows.
 fn address(url: &str) -> Option<String> {
-    let plain = url.split_once('?').map_or(url, |(plain, _)| plain);
-    match plain.split_once(':') {
-        Some(("redis", _)) => Some(plain.to_owned()),
-        Some(("unix", path)) => Some(format!("unix://{}", path.trim_start_matches("//"))),
+    let ServerUrl { scheme, rest, .. } = ServerUrl::of(url);
+    match &*scheme {
+        "redis" => Some(format!("redis:{rest}")),
+        "unix" => Some(format!("unix://{}", rest.trim_start_matches("//"))),
         _ => None,
     }
 }
 
 fn unreachable(error: redis::RedisError) -> Failure {
     Failure::new(Exit::Unreachable, format!("the store cannot be reached: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::address;
+
+    #[test]
+    fn the_driver_gets_the_address_only() {
+        for (url, expected) in [
+            ("redis://:pw@h:1/2?retain=1s", Some("redis://:pw@h:1/2")),
+            ("valkey://h", Some("redis://h")),
+            (" REDIS://h\n", Some("redis://h")),
+            ("unix:///run/redis.sock?db=1", Some("unix:///run/redis.sock")),
+            ("rediss://h", None),
+            ("valkeys://h", None),
+            ("redis+sentinel://h/main", None),
+            ("redis+cluster://h", None),
+            ("mysql://h/db", None),
+        ] {
+            assert_eq!(address(url).as_deref(), expected, "{url}");
+        }
+    }
 }

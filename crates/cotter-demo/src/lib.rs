@@ -10,6 +10,7 @@
 //! | `demo/` | demonstrations |
 //! | `store` | the store that the command line has chosen |
 //! | `sibling` | further processes of this program |
+//! | `server_url` | what the URL of a store says to a driver |
 //! | `bare_redis` | a direct connection to Redis |
 //! | `stop_signals` | signals that end a command at once |
 
@@ -17,6 +18,7 @@
 mod bare_redis;
 mod bench;
 mod demo;
+mod server_url;
 mod sibling;
 mod stop_signals;
 mod store;

@@ -3,6 +3,7 @@
 
 use super::measure::rate;
 use super::raw::HOLDER;
+use crate::server_url::ServerUrl;
 use crate::store::Store;
 use cotter_console::{Exit, Failure};
 use mysql_async::prelude::Queryable;
@@ -75,20 +76,23 @@ impl Statements {
     }
 }
 
-/// The URL for the driver, without the options that only cotter knows, and the table of the locks.
+/// The URL for the driver, without the options that only cotter knows, and the table of the locks. A comparison with TLS or over a
+/// socket would be one of something else.
 fn address(url: &str) -> Option<(String, String)> {
-    let (plain, query) = url.split_once('?').unwrap_or((url, ""));
-    let rest = plain.strip_prefix("mysql:").or_else(|| plain.strip_prefix("mariadb:"))?;
+    let url = ServerUrl::of(url);
+    if url.scheme != "mysql" || url.socket().is_some() || !url.is_plaintext() {
+        return None;
+    }
     let mut prefix = "cotter";
-    for option in query.split('&').filter(|option| !option.is_empty()) {
-        match option.split_once('=')? {
-            ("prefix", value) => prefix = value,
-            ("sslmode", "disable")
-            | ("mode" | "timeout" | "connect_timeout" | "client_name" | "password_file", _) => {}
-            _ => return None,
+    for (key, value) in url.options() {
+        match key {
+            "prefix" => prefix = value,
+            // The comparison has the default.
+            "connections" => return None,
+            _ => {}
         }
     }
-    Some((format!("mysql:{rest}"), format!("`{prefix}_locks`")))
+    Some((format!("mysql:{}", url.rest), format!("`{prefix}_locks`")))
 }
 
 fn broken(error: mysql_async::Error) -> Failure {
@@ -106,7 +110,17 @@ mod tests {
         assert_eq!(found(plain).unwrap(), format!("{plain} `cotter_locks`"));
         let url = "mariadb://app:secret@localhost/jobs?prefix=a&timeout=1s";
         assert_eq!(found(url).unwrap(), format!("{plain} `a_locks`"));
-        for other in ["postgres://app@localhost/jobs", "mysql://localhost/jobs?socket=/s", "memory:"] {
+        let url = "mysql+pymysql://app:secret@localhost/jobs?ssl-mode=DISABLED&charset=utf8mb4";
+        assert_eq!(found(url).unwrap(), format!("{plain} `cotter_locks`"));
+        for other in [
+            "postgres://app@localhost/jobs",
+            "mysql://localhost/jobs?socket=/s",
+            "mysql://localhost/jobs?unix_socket=/s",
+            "mysql://db-1/jobs",
+            "mysql://localhost/jobs?sslmode=verify-full",
+            "mysql://localhost/jobs?connections=1",
+            "memory:",
+        ] {
             assert_eq!(found(other), None, "{other}");
         }
     }

@@ -14,6 +14,8 @@ pub(super) struct Scratch {
     /// The URL, with its password.
     pub(super) url: String,
     prefix: String,
+    /// The scheme that the library knows the store by, whatever the URL begins with.
+    scheme: &'static str,
     instance: String,
     folder: Option<TempDir>,
 }
@@ -24,7 +26,8 @@ impl Scratch {
         let info = client.info();
         let (scheme, instance) = (info.scheme, info.instance.clone());
         let prefix = format!("bench:{:016x}", std::process::id() as u64 ^ nanos());
-        let scratch = |client, url, folder| Self { client, url, prefix, instance: instance.clone(), folder };
+        let scratch =
+            |client, url, folder| Self { client, url, prefix, scheme, instance: instance.clone(), folder };
         match scheme {
             "file" => {
                 let folder = subfolder(&instance)?;
@@ -42,7 +45,8 @@ impl Scratch {
                 "flock: is a single lock, which may be in use: measure file: in a directory next to it",
             )),
             _ => {
-                let url = with_short_retain(store.secret_url());
+                let url = store.secret_url().trim();
+                let url = if scheme == "redis" { with_short_retain(url) } else { url.to_owned() };
                 let client = if scheme == "memory" { client } else { builder().connect(&url).await? };
                 Ok(scratch(client, url, None))
             }
@@ -59,12 +63,12 @@ impl Scratch {
 
     /// Whether other processes share it.
     pub(super) fn is_shared(&self) -> bool {
-        !self.url.starts_with("memory:")
+        self.scheme != "memory"
     }
 
     /// Whether it is a database in a file.
     pub(super) fn is_database(&self) -> bool {
-        self.url.starts_with("sqlite:")
+        self.scheme == "sqlite"
     }
 
     /// A file next to the locks, for raw calls.
@@ -91,9 +95,7 @@ fn subfolder(instance: &str) -> Result<TempDir, Failure> {
 
 /// The URL with a short `retain`, so that free names are forgotten.
 fn with_short_retain(url: &str) -> String {
-    let redis =
-        ["redis:", "rediss:", "redis+", "rediss+", "unix:"].iter().any(|scheme| url.starts_with(scheme));
-    if !redis || url.contains("retain=") || url.contains("mode=") {
+    if url.contains("retain=") || url.contains("mode=") {
         return url.to_owned();
     }
     format!("{url}{}retain=1s", if url.contains('?') { '&' } else { '?' })

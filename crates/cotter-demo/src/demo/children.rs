@@ -1,6 +1,7 @@
 //! The processes of a demonstration. Each reports when it is ready, starts on a signal on its standard input, and stops when
 //! that is closed, so that all of them stop when the process that started them is killed.
 
+use crate::server_url::ServerUrl;
 use crate::sibling;
 use crate::stop_signals::StopSignals;
 use crate::store::Store;
@@ -29,7 +30,7 @@ pub(super) fn demo_process(part: &str, store: &dyn Store) -> Result<Command, Fai
 
 /// Refuses more than one process, as requested by `option`, on a store that is not shared between processes.
 pub(super) fn check_shared(store: &dyn Store, option: &str, count: u32) -> Result<(), Failure> {
-    if count > 1 && store.secret_url().starts_with("memory:") {
+    if count > 1 && ServerUrl::of(store.secret_url()).scheme == "memory" {
         let why = format!("memory: is not shared between processes: use {option} 1 or another store");
         return Err(Failure::usage(why));
     }

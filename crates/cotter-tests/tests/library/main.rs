@@ -7,6 +7,7 @@
 //! | `latch`, `election` | parties that count down at once; leaders and those who follow |
 //! | `tickets` | locks that pass from one process to another |
 //! | `multi` | several locks at once |
+//! | `front` | readers at the front of a queue |
 //! | `generous` | a store that answers more time than it was asked for |
 //! | `trial` | the lock that doctor takes |
 //! | `stepped` | a server whose clock is stepped |
@@ -75,6 +76,8 @@ mod file;
 mod flock;
 #[cfg(unix)]
 mod forks;
+#[cfg(any(feature = "mysql", feature = "sqlite"))]
+mod front;
 mod generous;
 mod handles;
 mod interrupted;

@@ -103,7 +103,7 @@ impl<W: Waiter> Lock<W> {
         }
     }
 
-    /// Returns the grant of this claim, or a new one if the name is free and nobody waits before it.
+    /// Returns the grant of this claim, or a new one if the name is free and nobody waits before it from whom it would take something.
     pub(crate) fn take(&mut self, claim: &Claim, now: Now) -> Result<Option<Held>> {
         self.take_from(0, claim, now)
     }
@@ -139,12 +139,13 @@ impl<W: Waiter> Lock<W> {
         if queued.is_none() {
             self.check_use(claim.mode)?;
         }
-        let is_next = place.map_or(self.queue.is_empty(), |at| at == 0);
         let claim = queued.as_ref().unwrap_or(claim);
-        if !is_next || !self.admits(claim.mode) {
+        if !self.is_next(place, claim.mode) || !self.admits(claim.mode) {
             return Ok(None);
         }
-        self.queue.pop_front();
+        if let Some(at) = place {
+            self.queue.remove(at);
+        }
         Ok(Some(self.grant(at_least, claim, now)))
     }
 
@@ -159,6 +160,13 @@ impl<W: Waiter> Lock<W> {
             }
         }
         Ok(taken)
+    }
+
+    /// Whether nobody in the queue comes before the one at this place, or before a newcomer. Readers do not take anything from each
+    /// other: whichever of those at the front asks first is the next one.
+    fn is_next(&self, place: Option<usize>, mode: Mode) -> bool {
+        let mut before = self.queue.iter().take(place.unwrap_or(self.queue.len()));
+        before.all(|queued| (queued.claim.mode, mode) == (Mode::Shared, Mode::Shared))
     }
 
     fn grant(&mut self, at_least: u64, claim: &Claim, now: Now) -> Held {

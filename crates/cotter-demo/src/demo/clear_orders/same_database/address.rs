@@ -1,5 +1,6 @@
 //! Where the database of a store is. Only this demonstration connects to it without the library.
 
+use crate::server_url::ServerUrl;
 use cotter_console::Failure;
 use std::fs;
 
@@ -15,58 +16,37 @@ pub(super) enum Address {
 
 impl Address {
     pub(super) fn of(url: &str) -> Result<Self, Failure> {
-        let (plain, query) = url.split_once('?').unwrap_or((url, ""));
-        let (scheme, rest) = plain.split_once(':').unwrap_or((plain, ""));
-        if scheme == "sqlite" {
-            return Ok(Self::Sqlite(decoded(rest.strip_prefix("//").unwrap_or(rest))));
-        }
-        let is_mysql = match scheme {
-            "postgres" | "postgresql" => false,
-            "mysql" | "mariadb" => true,
+        let read_url = ServerUrl::of(url);
+        let rest = read_url.rest;
+        let is_mysql = match &*read_url.scheme {
+            "sqlite" => return Ok(Self::Sqlite(decoded(rest.strip_prefix("//").unwrap_or(rest)))),
+            "postgres" => false,
+            "mysql" => true,
             _ => {
                 let why = "--same-database needs a store in a database: postgres:, mysql: or sqlite:";
                 return Err(Failure::usage(why));
             }
         };
-        let (mut kept, mut password, mut plaintext) = (Vec::new(), None, is_local(rest));
-        for (key, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
+        if !read_url.is_plaintext() {
+            let why = "--same-database connects without TLS: use a database on this host, or sslmode=disable";
+            return Err(Failure::usage(why));
+        }
+        let mut password = None;
+        let mut kept: Vec<_> = read_url.socket().map(|path| format!("socket={path}")).into_iter().collect();
+        for (key, value) in read_url.options() {
             match key {
-                "sslmode" => plaintext = value == "disable",
-                "host" | "socket" => {
-                    plaintext = true;
-                    kept.push(format!("{key}={value}"));
-                }
+                "host" => kept.push(format!("host={value}")),
                 "password_file" => password = Some(read(&decoded(value))?),
                 _ => {}
             }
-        }
-        if !plaintext {
-            let why = "--same-database connects without TLS: use a database on this host, or sslmode=disable";
-            return Err(Failure::usage(why));
         }
         if !is_mysql {
             kept.push("sslmode=disable".into());
         }
         let kept = if kept.is_empty() { String::new() } else { format!("?{}", kept.join("&")) };
-        Ok(if is_mysql {
-            Self::Mysql(format!("mysql:{rest}{kept}"), password)
-        } else {
-            Self::Postgres(format!("postgres:{rest}{kept}"), password)
-        })
+        let address = format!("{}:{rest}{kept}", read_url.scheme);
+        Ok(if is_mysql { Self::Mysql(address, password) } else { Self::Postgres(address, password) })
     }
-}
-
-/// Whether all hosts of an address are this one. Several hosts, of which only some are, are not.
-fn is_local(rest: &str) -> bool {
-    let rest = rest.strip_prefix("//").unwrap_or(rest);
-    let hosts = rest.split('/').next().unwrap_or_default();
-    let hosts = hosts.rsplit_once('@').map_or(hosts, |(_, hosts)| hosts);
-    let is_local = |host: &str| {
-        let bare = if host.starts_with('[') { host.split(']').next() } else { host.split(':').next() };
-        let bare = bare.unwrap_or_default();
-        ["localhost", "127.0.0.1", "[::1", ""].contains(&bare) || bare.to_uppercase().starts_with("%2F")
-    };
-    hosts.split(',').all(is_local)
 }
 
 fn read(path: &str) -> Result<String, Failure> {
@@ -107,6 +87,14 @@ mod tests {
         assert_eq!(
             of("mariadb://app@localhost/jobs?socket=/run/my.sock&timeout=1s").unwrap(),
             Address::Mysql("mysql://app@localhost/jobs?socket=/run/my.sock".into(), None)
+        );
+        assert_eq!(
+            of("mysql+pymysql://app@db-1/jobs?unix_socket=/run/my.sock&charset=utf8mb4").unwrap(),
+            Address::Mysql("mysql://app@db-1/jobs?socket=/run/my.sock".into(), None)
+        );
+        assert_eq!(
+            of("jdbc:postgresql://app@db-1/jobs?ssl-mode=disable").unwrap(),
+            Address::Postgres("postgres://app@db-1/jobs?sslmode=disable".into(), None)
         );
         assert_eq!(of("sqlite:///a%20b/c.db?timeout=1s").unwrap(), Address::Sqlite("/a b/c.db".into()));
         assert!(of("file:").unwrap_err().contains("postgres:"));
