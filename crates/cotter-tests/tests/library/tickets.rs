@@ -1,6 +1,6 @@
 //! Locks that pass from one process to another as tickets.
 
-use cotter::backend::EvictOrder;
+use cotter::backend::{Connect, EvictOrder};
 use cotter::{
     Client, Error, ErrorKind, Fence, Guard, Lease, LossCause, ManualClock, Owner, Released, Ticket, memory,
 };
@@ -101,6 +101,10 @@ fn the_token_never_falls() {
 #[test]
 fn a_released_ticket_gives_back_no_token_that_was_used() {
     let (clock, one, other) = world();
+    gives_back_no_used_token(&clock, &one, &other);
+}
+
+pub(crate) fn gives_back_no_used_token(clock: &ManualClock, one: &Client, other: &Client) {
     let (tell, told) = std::sync::mpsc::channel();
     let held = other.mutex("a").lock().wait().unwrap();
     for _ in 0..4 {
@@ -120,10 +124,13 @@ fn a_released_ticket_gives_back_no_token_that_was_used() {
     assert!(token > ticket.token(), "violation[repeated-token]: {token:?} after {:?}", ticket.token());
 }
 
-/// The answer to the adoption is lost, so it is undone: the token of the guard before stays used.
 #[test]
 fn an_adoption_that_is_undone_gives_back_no_token() {
-    let (clock, store) = (ManualClock::new(), memory::Store::new());
+    an_undone_adoption_gives_back_none(&ManualClock::new(), memory::Store::new());
+}
+
+/// The answer to the adoption is lost, so it is undone: the token of the guard before stays used.
+pub(crate) fn an_undone_adoption_gives_back_none(clock: &ManualClock, store: impl Connect + Clone) {
     let builder = || Client::builder().clock(clock.clone());
     let one = builder().connect_to(store.clone()).wait().unwrap();
     let deaf = builder().connect_to(Unheard::new(store)).wait().unwrap();

@@ -77,8 +77,15 @@ const TIMED: &[&str] = &[
 #[test]
 fn tasks_and_pauses_are_made_in_known_places_only() {
     let calls = ["sleep(", "sleep_until(", "spawn(", "spawn_blocking(", "interval(", "timeout("];
-    // These only say how long: `link.timeout()`, and options of a session and of a driver.
-    let only_say = [".timeout()", ".wait_timeout(", ".get_connect_timeout()"];
+    // These only say how long: `link.timeout()`, and options of a session, a socket and a driver.
+    let only_say = [
+        ".timeout()",
+        ".wait_timeout(",
+        ".get_connect_timeout()",
+        ".user_timeout()",
+        ".set_user_timeout(",
+        ".with_interval(",
+    ];
     let ours = |line: &str| only_say.iter().fold(line.to_owned(), |line, call| line.replace(call, ""));
     let makes = |code: &str| {
         calls.iter().any(|c| code.lines().any(|line| ours(line).contains(c) && !line.contains("fn ")))

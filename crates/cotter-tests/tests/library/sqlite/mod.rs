@@ -9,6 +9,7 @@
 //! | `rows` | rows that others left, deleted or wrote |
 //! | `descriptors` | the file closed elsewhere, and children |
 //! | `forked` | a process that uses a database and forks |
+//! | `tokens` | the tokens of tickets |
 //! | `trouble` | a locked database, a replaced one, clocks that are set |
 
 mod descriptors;
@@ -18,4 +19,5 @@ mod namespaces;
 mod opening;
 mod place;
 mod rows;
+mod tokens;
 mod trouble;

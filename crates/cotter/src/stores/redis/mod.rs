@@ -11,7 +11,7 @@
 //! |---|---|
 //! | `options`, `address`, `settings` | the options and the address in a URL; setting options in code |
 //! | `aliases` | what other clients write into the URL of such a server |
-//! | `socket` | the socket to the server |
+//! | `socket`, `given` | the socket to the server; a driver's client that opens it itself |
 //! | `connector`, `live`, `connection` | opening a connection; one connection; single commands over it |
 //! | `identity` | which server an address leads to, where one name has several |
 //! | `sentinel/` | the master of a service that sentinels watch |
@@ -46,6 +46,8 @@ mod connector;
 mod doctor;
 mod errors;
 mod foreign;
+#[cfg(target_os = "linux")]
+mod given;
 mod identity;
 mod live;
 mod member;
@@ -170,7 +172,8 @@ impl Store {
     /// Uses the server of a client of the `redis` crate, with the native protocol and the default options of
     /// [`from_url`](Self::from_url) unless they are set with the methods below. Only the client's address and
     /// credentials are used: timeouts, retries and connections are cotter's own. A client that uses TLS needs a
-    /// process-wide rustls provider, installed by the application.
+    /// process-wide rustls provider, installed by the application; the settings of its sockets are used, with a keepalive
+    /// after 5 s and 10 s for unacknowledged data where it sets none (Linux).
     ///
     /// This is the only function that exposes the `redis` crate; the crate's next major version will change its signature.
     pub fn from_client(client: redis::Client) -> Self {

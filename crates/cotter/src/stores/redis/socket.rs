@@ -4,6 +4,8 @@
 //! provider that is installed for the whole process. That choice belongs to the application.
 
 use super::cluster::Seeds;
+#[cfg(target_os = "linux")]
+use super::given::guarded;
 use super::sentinel::Sentinels;
 use crate::error::config;
 use crate::stores::shared::net::{ConnectAttempt, HostPort, Password, Stream};
@@ -49,7 +51,11 @@ impl Server {
         let endpoint = match info.addr().clone() {
             ConnectionAddr::Tcp(host, port) => Endpoint::Tcp(HostPort::new(host, port)),
             ConnectionAddr::Unix(path) => Endpoint::Unix(path),
-            _ => Endpoint::Driver(Box::new(client)),
+            _ => {
+                #[cfg(target_os = "linux")]
+                let client = guarded(client);
+                Endpoint::Driver(Box::new(client))
+            }
         };
         Self { endpoint, login, password: None }
     }

@@ -96,6 +96,8 @@ pub(crate) use password::Password;
 pub(crate) use pool::{Pool, Pooled};
 #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 pub(crate) use survey::{Surveyed, ask_all, of_addresses, read_only};
+#[cfg(all(feature = "redis", target_os = "linux"))]
+pub(crate) use tcp::USER_TIMEOUT;
 #[cfg(any(feature = "redis", feature = "etcd", feature = "postgres", feature = "zookeeper"))]
 pub(crate) use tcp::{HostPort, Stream};
 #[cfg(feature = "server")]

@@ -26,7 +26,7 @@ pub(crate) struct HostPort {
 /// The time after which the kernel gives up a connection whose data is not acknowledged, or whose peer has vanished: whoever waits
 /// for a message, or for the answer to a statement that waits in the server, hears nothing of that otherwise. Longer than the usual
 /// timeout of a request.
-const USER_TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const USER_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl HostPort {
     pub(crate) fn new(name: impl Into<String>, port: u16) -> Self {
