@@ -78,9 +78,11 @@ fn cli() -> Ring {
         "global",
         "nearest",
         "password",
+        "prometheus",
         "raise",
         "store",
         "table",
+        "watching",
     ]);
     Ring { package: Package::CLI, modules, leaves: Vec::new(), files: 20 }
 }
