@@ -14,9 +14,10 @@ fn list_shows_who_holds_what() {
     let (other, _) = env.hold(&[], "mail");
     let output = env.run(["list"]).code(0).silent();
     let lines: Vec<Vec<&str>> = output.stdout.lines().map(|l| l.split_whitespace().collect()).collect();
+    let is_narrow = output.stdout.lines().all(|line| line.chars().count() <= 80);
+    assert!(is_narrow, "violation[too-wide]: a terminal of 80 columns tears it apart: {output:?}");
     assert_eq!(lines[0], ["NAME", "HELD", "BY", "HELD", "FOR", "LEFT"], "nothing else is worth a column");
     assert_eq!(lines.len(), 3, "{output:?}");
-    assert!(output.stdout.lines().all(|line| line.chars().count() <= 80), "{output:?}");
     assert_eq!(lines[1][0], "mail");
     assert_eq!(lines[2][0], "orders:cleanup");
     assert!(lines[2].contains(&"(deploy)"), "{output:?}");

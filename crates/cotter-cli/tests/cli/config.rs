@@ -42,7 +42,9 @@ fn a_host_can_demand_that_a_store_is_chosen() {
     env.config("require_shared = true\n");
     for command in [&["run", "a", "true"][..], &["list"], &["doctor"]] {
         let says = ["no store is set", "config.toml has require_shared = true", "COTTER_URL", "--url file:"];
-        env.plain(command, &[]).code(78).one_line(&says);
+        let output = env.plain(command, &[]);
+        assert!(output.stderr.contains(says[0]), "violation[unchosen]: {command:?} uses a store: {output:?}");
+        output.code(78).one_line(&says);
     }
     env.plain(&["--url", &env.url(), "run", "a", "true"], &[]).code(0);
     env.plain(&["run", "a", "true"], &[("COTTER_URL", &env.url())]).code(0);

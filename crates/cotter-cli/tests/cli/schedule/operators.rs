@@ -142,8 +142,11 @@ fn schedulers_are_listed_and_who_asks_is_told_if_there_is_none() {
     run.end().code(0);
     assert_eq!(listed(), [] as [Value; 0], "it has said that it ends");
     let says = ["no scheduler of this group runs", "when one is started"];
-    jobs(&["trigger", "a"]).one_line(&says);
-    jobs(&["add-once", "a", "--after", "1m"]).one_line(&says);
+    for request in [&["trigger", "a"][..], &["add-once", "a", "--after", "1m"]] {
+        let output = jobs(request);
+        assert!(output.stderr.contains(says[0]), "violation[unseen]: {request:?} is silent: {output:?}");
+        output.one_line(&says);
+    }
 }
 
 #[test]
