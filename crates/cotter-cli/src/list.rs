@@ -3,14 +3,13 @@
 use crate::show;
 use crate::store::Chosen;
 use crate::table;
-use crate::watching::{Changes, page, watch};
+use crate::watching::{Changes, Watch, page, watch};
 use clap::Args;
 use cotter::{Client, Filter, Name, Record};
-use cotter_console::duration::{parse_positive, since, words};
+use cotter_console::duration::{since, words};
 use cotter_console::{Console, Exit, Failure, clean};
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::time::Duration;
 
 /// List the locks that are held
 ///
@@ -26,22 +25,14 @@ pub(crate) struct List {
     /// Show all columns: also MODE, PERMITS and WAITING where they say nothing, and TOKEN
     #[arg(long)]
     pub(crate) wide: bool,
-    /// Repeat this every DUR, 1s by default, until interrupted; with --json, print only what has changed
-    #[arg(
-        long,
-        value_name = "DUR",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "1s",
-        value_parser = parse_positive,
-    )]
-    pub(crate) watch: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) again: Watch,
 }
 
 /// Prints the locks, as a table or as JSON.
 pub(crate) async fn run(args: &List, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
     let client = store.connect(Client::builder(), console).await?;
-    let Some(every) = args.watch else {
+    let Some(every) = args.again.watch else {
         let (records, cautions) = look(args, &client).await?;
         cautions.iter().for_each(|caution| console.warning(caution));
         if console.json {
@@ -98,14 +89,7 @@ fn print_changes(
         show::json(&record)
     };
     let now = records.iter().map(|(name, record)| (name.to_string(), lasting(record))).collect();
-    let (changed, gone) = known.take(now);
-    for record in changed.iter().filter_map(|name| records.get(name.as_str())) {
-        writeln!(console.out(), "{}", show::json(record))?;
-    }
-    for name in gone {
-        writeln!(console.out(), "{}", serde_json::json!({ "name": name, "gone": true }))?;
-    }
-    Ok(console.out().flush()?)
+    known.print("name", now, |name| records.get(name).map(show::json), console)
 }
 
 fn print(

@@ -1,7 +1,7 @@
 //! The status of a job: what its notes and the requests to it tell, at an instant of the store's clock.
 
 use crate::decide::{due_since, settled_until, slot_after};
-use crate::notes::{Control, JobControl, State, standby, waits::Wait};
+use crate::notes::{Control, JobControl, State, standby, waits};
 use crate::{Ending, UnixTime};
 use std::time::Duration;
 
@@ -143,10 +143,10 @@ pub(crate) fn stand_by(hosts: standby::Hosts, state: &State) -> Vec<StandsBy> {
 }
 
 /// One that has started a run since has not taken back what it had said.
-pub(crate) fn waits_for(waits: Vec<Wait>, state: &State) -> Vec<WaitsFor> {
+pub(crate) fn waits_for(waits: waits::Waits, state: &State) -> Vec<WaitsFor> {
     let started = state.run.as_ref().map(|run| run.started);
-    let lasting = waits.into_iter().filter(|wait| started.is_none_or(|started| wait.at >= started));
-    let told = |wait: Wait| WaitsFor {
+    let lasting = waits.into_values().filter(|wait| started.is_none_or(|started| wait.at >= started));
+    let told = |wait: waits::Wait| WaitsFor {
         lock: wait.lock,
         held_by: wait.held_by,
         host: (!wait.host.is_empty()).then_some(wait.host),

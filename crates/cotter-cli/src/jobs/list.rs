@@ -112,10 +112,10 @@ fn state(job: &JobStatus, now: UnixTime) -> String {
         (true, true) => format!("running, paused{}{why}", by(&job.paused_by)),
         (true, false) => format!("paused{}{why}", by(&job.paused_by)),
         (false, true) => "running".to_owned(),
+        (false, false) if !job.waits.is_empty() => waits(&job.waits, now),
         (false, false) if job.retry_at.is_some() => {
             format!("retrying, attempt {}", job.attempt.unwrap_or_default() + 1)
         }
-        (false, false) if !job.waits.is_empty() => waits(&job.waits, now),
         (false, false) if job.requests > 0 => format!("triggered{}", by(&job.asked_by)),
         (false, false) => "waiting".to_owned(),
     }

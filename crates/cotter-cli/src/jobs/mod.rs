@@ -22,17 +22,16 @@ use crate::config;
 use crate::global::Global;
 use crate::schedule::file;
 use crate::store::{self, StoreRef};
+use crate::watching::Watch;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, Args, Subcommand};
 use cotter::Client;
-use cotter_console::duration::parse_positive;
 use cotter_console::{Console, Exit, Failure, clean};
 use cotter_scheduler::ErrorKind;
 use list::Width;
 use rustix::process::getuid;
 use rustix::system::uname;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// Inspect and control scheduled jobs
 ///
@@ -55,17 +54,8 @@ enum Action {
     /// List all jobs that have ever been started
     #[command(visible_alias = "ls")]
     List {
-        /// Print the list every second, or at this interval, until interrupted; with --json, print the jobs that have changed
-        #[arg(
-            short,
-            long,
-            value_name = "DUR",
-            num_args = 0..=1,
-            require_equals = true,
-            default_missing_value = "1s",
-            value_parser = parse_positive,
-        )]
-        watch: Option<Duration>,
+        #[command(flatten)]
+        again: Watch,
         /// Show all columns, and times of day instead of times from now
         #[arg(long)]
         wide: bool,
@@ -138,10 +128,10 @@ pub(crate) async fn run(args: &Jobs, global: &Global, console: &Console) -> Resu
     let client = chosen.connect(Client::builder(), console).await?;
     let jobs = cotter_scheduler::Jobs::new(&client, group).by(operator());
     match &args.action {
-        Action::List { watch: None, wide } => {
+        Action::List { again: Watch { watch: None }, wide } => {
             list::print(&jobs.list().await?, jobs.now().await?, Width::of(*wide), console)?;
         }
-        Action::List { watch: Some(every), wide } => {
+        Action::List { again: Watch { watch: Some(every) }, wide } => {
             return watch::run(&jobs, *every, Width::of(*wide), console).await;
         }
         Action::Pause { which: Which { job, .. }, reason } => {

@@ -4,7 +4,7 @@ use super::list::{self, Width};
 use crate::watching::{Changes, page, watch};
 use cotter_console::{Console, Exit, Failure};
 use cotter_scheduler::{JobStatus, Jobs, UnixTime};
-use std::io::Write;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Prints the status of all jobs until interrupted.
@@ -18,7 +18,11 @@ pub(super) async fn run(
     watch(every, console, async || {
         let (found, now) = look(jobs).await?;
         match console.json {
-            true => print_changes(found, &mut known, console),
+            true => {
+                let jobs: BTreeMap<_, _> = found.into_iter().map(|job| (job.name.clone(), job)).collect();
+                let object = |name: &str| jobs.get(name).map(|job| list::object(job).to_string());
+                known.print("job", jobs.clone(), object, console)
+            }
             false => page(|| list::print(&found, now, width, console)),
         }
     })
@@ -27,20 +31,4 @@ pub(super) async fn run(
 
 async fn look(jobs: &Jobs) -> Result<(Vec<JobStatus>, UnixTime), Failure> {
     Ok((jobs.list().await?, jobs.now().await?))
-}
-
-/// Prints the jobs that have changed, and those that are gone.
-fn print_changes(
-    found: Vec<JobStatus>,
-    known: &mut Changes<JobStatus>,
-    console: &Console,
-) -> Result<(), Failure> {
-    let (changed, gone) = known.take(found.iter().map(|job| (job.name.clone(), job.clone())).collect());
-    for job in found.iter().filter(|job| changed.contains(&job.name)) {
-        writeln!(console.out(), "{}", list::object(job))?;
-    }
-    for name in gone {
-        writeln!(console.out(), "{}", serde_json::json!({ "job": name, "gone": true }))?;
-    }
-    Ok(console.out().flush()?)
 }

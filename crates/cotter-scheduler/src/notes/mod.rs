@@ -11,7 +11,7 @@
 //! | `jobs-00` … `jobs-ff` | the group's name | runners at their start, compare-and-set | `roster` |
 //! | `standby-00` … `standby-ff` | the group's name | runners that stand by, compare-and-set | `standby` |
 //! | `hosts-0` … `hosts-f` | the group's name | runners, compare-and-set | `hosts` |
-//! | `waits-0` … `waits-f` | the group's name | runners whose jobs wait, compare-and-set | `waits` |
+//! | `waits-00` … `waits-0f` | the group's name | runners whose jobs wait, compare-and-set | `waits` |
 //!
 //! | file | concept |
 //! |---|---|
@@ -20,7 +20,7 @@
 //! | `control`, `one_shots` | what operators have asked for; runs that were added for once |
 //! | `roster` | the jobs that have ever been started |
 //! | `standby`, `hosts`, `waits` | the hosts that stand by; the schedulers that run; the jobs that wait for others |
-//! | `shown` | notes that are only shown |
+//! | `shown`, `said` | notes that are only shown; those of them that list what is said of jobs |
 //! | `shard`, `swap` | the notes over which names are spread; changing a note by compare-and-set |
 //! | `changes`, `load` | which of several notes have changed; loading many notes at once |
 //! | `instant` | serializing instants |
@@ -34,6 +34,7 @@ mod load;
 pub(crate) mod one_shots;
 pub(crate) mod roster;
 mod run;
+mod said;
 mod shard;
 mod shown;
 pub(crate) mod standby;

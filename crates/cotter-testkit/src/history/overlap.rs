@@ -12,19 +12,12 @@ fn check_name(history: &History, name: &str, unheard: u64) -> Vec<Violation> {
     let mut active: Vec<&Hold> = Vec::new();
     for hold in history.holds_of(name).filter(|h| h.is_real()) {
         active.retain(|a| a.end > hold.got);
-        let clashes = active.iter().filter(|a| !had_not_heard(history, a, hold, unheard));
+        let clashes = active.iter().filter(|a| !history.had_not_heard(a, hold, unheard));
         found.extend(clashes.filter_map(|a| clash(a, hold)));
         found.extend(over_limit(&active, hold));
         active.push(hold);
     }
     found
-}
-
-/// Which of the two was granted first, its token says: where its process stood still, it may hear of its grant, and then of the end
-/// of its session, while the next one holds the lock.
-fn had_not_heard(history: &History, a: &Hold, b: &Hold, unheard: u64) -> bool {
-    let (first, next) = if a.token < b.token { (a, b) } else { (b, a) };
-    history.had_not_heard(first, next, unheard)
 }
 
 fn clash(a: &Hold, b: &Hold) -> Option<Violation> {

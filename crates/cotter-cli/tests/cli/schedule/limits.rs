@@ -44,24 +44,28 @@ fn a_job_that_waits_for_others_says_for_what_and_for_whom() {
     let env = TestEnv::new();
     let text = "[job.a]\nfixed_rate = \"200ms\"\nlock = \"shared\"\nshell = \"echo a\"\n\
                 [job.b]\nfixed_rate = \"200ms\"\nlimit = { name = \"few\", of = 1 }\nshell = \"echo b\"\n\
-                [job.c]\nfixed_rate = \"200ms\"\nlock = \"free\"\nlimit = { name = \"few\", of = 1 }\nshell = \"echo c\"\n";
+                [job.c]\nfixed_rate = \"200ms\"\nlock = \"free\"\nlimit = { name = \"few\", of = 1 }\nshell = \"echo c\"\n\
+                [job.d]\nfixed_rate = \"200ms\"\nlock = \"shared\"\nretries = 1000\nretry_delay = \"100ms\"\nshell = \"exit 1\"\n";
     let path = env.jobs(text);
     let mut run = env.start([&["--json", "schedule", path.to_str().unwrap()][..], &AT].concat());
     let at = address(&mut run);
     until("all have run", || env.run(["jobs", "--group", "g", "list"]).stdout.matches(" ok").count() == 3);
     let (shared, _) = env.hold(&["--label", "import"], "shared");
     let (few, _) = env.hold(&["--limit", "1", "--label", "report"], "few");
-    let mut told = [0; 3].map(|_| event(&mut run, "waiting"));
+    let mut told = [0; 4].map(|_| event(&mut run, "waiting"));
     told.sort_by_key(|event| event["job"].to_string());
-    for (event, (lock, by)) in told.iter().zip([("shared", "import"), ("few", "report"), ("few", "report")]) {
+    const EXPECTED: [(&str, &str); 4] =
+        [("shared", "import"), ("few", "report"), ("few", "report"), ("shared", "import")];
+    for (event, (lock, by)) in told.iter().zip(EXPECTED) {
         assert_eq!(event["lock"], lock);
         assert!(event["held_by"].as_str().unwrap().ends_with(&format!("({by})")), "{event}");
     }
     let listed = |words: &[&str]| env.run([&["jobs", "--group", "g"], words].concat()).code(0).stdout;
-    until("all of them are listed", || listed(&["list"]).matches("waits for ").count() == 3);
+    until("all of them are listed", || listed(&["list"]).matches("waits for ").count() == 4);
     let wide = listed(&["list", "--wide"]);
     let row = |job: &str| wide.lines().find(|line| line.starts_with(job)).unwrap().to_owned();
     assert!(row("a ").contains("waits for shared for ") && row("a ").contains(", held by "), "{wide}");
+    assert!(row("d ").contains("waits for shared for "), "a retry that waits says so too: {wide}");
     assert!(row("b ").contains("waits for few for ") && row("c ").contains("waits for few for "), "{wide}");
     let sample = "cotter_job_waiting_seconds{group=\"g\",job=\"a\"}";
     until("the figure is there", || value(&get(&at, "/metrics"), sample) > Some(5.0));
