@@ -29,11 +29,13 @@ impl<'a> Tree<'a> {
         };
         tree.copy_files()?;
         if !tree.build.exists() {
-            for folder in ["deps", "build", ".fingerprint"] {
-                copy_dependencies(
-                    &target.join("debug").join(folder),
-                    &tree.build.join("debug").join(folder),
-                )?;
+            // Gigabytes of libraries, which the compiler replaces and never writes into, are not copied; the rest cargo does
+            // write into.
+            for (folder, how) in
+                [("deps", "--link"), ("build", "--reflink=auto"), (".fingerprint", "--reflink=auto")]
+            {
+                let (from, to) = (target.join("debug").join(folder), tree.build.join("debug").join(folder));
+                take_over(&from, &to, how)?;
             }
         }
         Ok(tree)
@@ -114,13 +116,13 @@ fn run_patch(folder: &Path, patch: &Path, how: &[&str]) -> Result<Verdict> {
     Ok(if output.status.success() { Ok(()) } else { Err(why()) })
 }
 
-/// Copies what belongs to the dependencies from one build directory to another: no programs, and nothing of the workspace,
+/// Takes over what belongs to the dependencies from one build directory to another: no programs, and nothing of the workspace,
 /// which a tree at another path builds by itself.
-fn copy_dependencies(from: &Path, to: &Path) -> Result<()> {
+fn take_over(from: &Path, to: &Path, how: &str) -> Result<()> {
     let Ok(entries) = fs::read_dir(from) else { return Ok(()) };
     fs::create_dir_all(to)?;
     let mut command = Command::new("cp");
-    command.args(["--archive", "--target-directory"]).arg(to);
+    command.args(["--archive", how, "--target-directory"]).arg(to);
     for entry in entries {
         let entry = entry?;
         let (name, is_program) = (entry.file_name(), is_program(&entry.path()));

@@ -105,8 +105,8 @@ async fn dead_waiters_are_skipped() {
         tokio::spawn(async move { other.acquire(&living, Until::Forever).await.unwrap().granted().unwrap() })
     };
     eventually("it waits", || queued(&server, "dead") == 51).await;
-    one.release(&held, Leave::used(1)).await.unwrap();
     let start = Stopwatch::start();
+    one.release(&held, Leave::used(1)).await.unwrap();
     waiting.await.unwrap();
     start.at_least(Duration::from_millis(500), "those who may be alive are waited for");
     start.at_most(Duration::from_secs(4), "the dead hold nobody up");
