@@ -105,6 +105,7 @@ fn plant<'a>(root: &Path, target: &Path, bugs: &[&'a Bug], trees: usize) -> Resu
                 report(bug, &verdict, start);
                 missed.extend(verdict.is_err().then_some(*bug));
             }
+            tree.forget_steps()?;
         }
         Ok(missed)
     };

@@ -68,10 +68,23 @@ impl<'a> Tree<'a> {
         let built = self.build(bug)?;
         let verdict = match built.status.success() {
             true => bug.judge(&self.test(bug)?),
-            false => Err(with_output("it does not compile", &String::from_utf8_lossy(&built.stderr))),
+            false => Err(with_output("it does not compile", &self.failure(&built.stderr))),
         };
         self.patch(&patch, "--reverse")??;
         Ok(verdict)
+    }
+
+    /// What the compiler has said, and how full the disk is: a linker without room on it is killed, and says no more than that.
+    fn failure(&self, said: &[u8]) -> String {
+        let disk = Command::new("df").arg("-h").arg(&self.build).output();
+        let disk = disk.map_or_else(|e| e.to_string().into_bytes(), |df| df.stdout);
+        String::from_utf8_lossy(&[said, b"\n", &disk].concat()).into_owned()
+    }
+
+    /// What is kept from one bug to the next is of no use to those that are built otherwise.
+    pub(crate) fn forget_steps(&self) -> Result<()> {
+        let kept = self.build.join("debug/incremental");
+        if kept.exists() { Ok(fs::remove_dir_all(kept)?) } else { Ok(()) }
     }
 
     fn patch(&self, patch: &Path, direction: &str) -> Result<Verdict> {

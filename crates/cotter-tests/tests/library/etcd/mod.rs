@@ -15,6 +15,7 @@
 //! | `terms` | another leader, and the one before it that still ends leases |
 //! | `through_proxy` | `etcd grpc-proxy`, which numbers watches by itself |
 //! | `standstill` | a member that answers pings and no requests |
+//! | `slow` | a way to it that is too slow for the shortest lease |
 //! | `late` | puts that arrive after their release |
 
 mod crowd;
@@ -26,6 +27,7 @@ mod lost;
 mod others;
 mod put_back;
 mod server_lock;
+mod slow;
 mod stale;
 mod standstill;
 mod terms;

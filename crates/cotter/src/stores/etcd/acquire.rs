@@ -2,7 +2,7 @@
 
 use super::backend::Inner;
 use super::errors::{Failure, place_is_gone, unexpected};
-use super::leases::{Proof, WAITING, seconds};
+use super::leases::{Proof, seconds};
 use super::messages::{KeyValue, Target, TxnRequest, TxnResponse};
 use super::names::Line;
 use super::requests::{TXN, empty, equal, first, last, look, put};
@@ -59,7 +59,7 @@ impl Inner {
         let (is_new, if_empty) = (self.key_pool.enter(claim.id), until == Until::Now);
         // Whoever asks for the first time most likely gets the lock.
         let is_first = matches!(until, Until::Now | Until::InLine);
-        let seconds = if is_first { seconds(claim.ttl) } else { WAITING };
+        let seconds = if is_first { seconds(claim.ttl) } else { self.leases.of_waiters() };
         let standing = match claim.mode.is_permits() {
             true => self.enter_for_permits(&claim, seconds, if_empty, is_new).await,
             false => self.enter_line(&claim, seconds, if_empty, is_new).await,

@@ -30,6 +30,7 @@ use super::messages::{
     LeaseRevokeRequest, LeaseRevokeResponse, RangeRequest, RangeResponse,
 };
 use super::names::Keys;
+use super::patience::Patience;
 use crate::backend::flight::Flight;
 use crate::sync::lock;
 use crate::{Error, ErrorKind, Moment, Result};
@@ -41,6 +42,8 @@ use std::time::Duration;
 pub(super) struct Leases {
     link: Arc<Link>,
     keys: Arc<Keys>,
+    /// How long that of those who wait is.
+    patience: Patience,
     classes: Mutex<HashMap<u64, Class>>,
     /// How often puts of each lease were in doubt; 0 for leases that are not listed.
     doubts: Mutex<HashMap<i64, i64>>,
@@ -66,10 +69,6 @@ pub(super) struct Proof {
     revision: i64,
 }
 
-/// The length of the lease of those who wait, in seconds: the shortest one. One that is dead holds up those behind it for that
-/// long, and not for the ttl that it asked for.
-pub(super) const WAITING: u64 = 2;
-
 /// How often a keepalive is repeated whose login has ended.
 const TRIES: usize = 3;
 
@@ -80,7 +79,13 @@ pub(super) fn seconds(ttl: Duration) -> u64 {
 
 impl Leases {
     pub(super) fn new(link: Arc<Link>, keys: Arc<Keys>) -> Self {
-        Self { link, keys, classes: Mutex::default(), doubts: Mutex::default() }
+        Self {
+            link,
+            keys,
+            patience: Patience::default(),
+            classes: Mutex::default(),
+            doubts: Mutex::default(),
+        }
     }
 
     /// Returns the lease of this length, proved no longer ago than a sixth of it.
@@ -101,6 +106,16 @@ impl Leases {
             class.proving.get_or_insert_with(|| Flight::new(self.clone().prove(seconds, old))).clone()
         };
         proving.land().await
+    }
+
+    /// The length of the lease of those who wait, in seconds.
+    pub(super) fn of_waiters(&self) -> u64 {
+        self.patience.seconds(self.link.now())
+    }
+
+    /// Somebody has lost its place, which had a lease of so many seconds.
+    pub(super) fn was_too_short(&self, seconds: u64) {
+        self.patience.was_too_short(seconds, self.link.now());
     }
 
     /// The end of the lease of this length as it was last proved.

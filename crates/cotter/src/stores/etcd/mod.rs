@@ -17,6 +17,7 @@
 //! | `bare` | bare requests, for benchmarks |
 //! | `acquire`, `look`, `waiting`, `renewal` | entering the queue; looking at it; waiting in it; extending grants |
 //! | `permits` | permits |
+//! | `patience` | how long the lease of those who wait is |
 //! | `notes` | notes |
 //! | `admin`, `doctor` | listing and evicting; diagnosing a cluster |
 //! | `seats`, `doubts` | the entries that hold a lock; the puts that may still be carried out |
@@ -42,6 +43,7 @@ mod notes;
 mod numbers;
 mod options;
 mod orders;
+mod patience;
 mod permits;
 mod renewal;
 mod requests;

@@ -6,7 +6,7 @@
 use super::acquire::{Ahead, Entry, Standing};
 use super::backend::Inner;
 use super::errors::place_is_gone;
-use super::leases::{WAITING, seconds};
+use super::leases::seconds;
 use super::waiter::Waiter;
 use super::watches::Watched;
 use crate::backend::poll::Attempt;
@@ -28,14 +28,16 @@ pub(super) struct Waiting<'a> {
     is_new: bool,
     /// What the watch has told, and the pause before the next look while it may tell more with delay.
     hurry: Option<(i64, Duration)>,
-    /// The end of the lease as it was last proved.
+    /// The length in seconds of the lease that it had last, and the end of that as it was last proved.
+    lease: u64,
     lasts: Moment,
     /// When it looks again if nothing is told until then.
     next_look: Moment,
 }
 
-/// How often the lease of those who wait is kept alive: twice within the time for which a proof of it serves for a grant.
-const KEEP_PERIOD: Duration = Duration::from_millis(WAITING * 1000 / 6);
+/// How often the lease of those who wait is kept alive, if it is the shortest one: twice within the time for which a proof of it
+/// serves for a grant.
+const KEEP_PERIOD: Duration = Duration::from_millis(333);
 
 /// The pause after a request that failed.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
@@ -59,6 +61,7 @@ impl<'a> Waiting<'a> {
             ahead,
             is_new: true,
             hurry: None,
+            lease: inner.leases.of_waiters(),
             lasts,
             next_look: Moment::ZERO,
         };
@@ -78,15 +81,22 @@ impl<'a> Waiting<'a> {
     async fn keep(&mut self) -> Result<Option<Grant>> {
         match self.try_to_keep().await {
             Ok(Some((own, lasts))) => (self.own, self.lasts) = (own, lasts),
-            Ok(None) => return Err(place_is_gone()),
+            Ok(None) => return Err(self.lost()),
             Err(e) => return self.failed(e),
         }
         Ok(None)
     }
 
+    /// What ends a place is most likely the end of its lease.
+    fn lost(&self) -> Error {
+        self.inner.leases.was_too_short(self.lease);
+        place_is_gone()
+    }
+
     /// Its entry on the lease, and the end of that. `None` if it is gone.
-    async fn try_to_keep(&self) -> Result<Option<(Entry, Moment)>> {
-        let proof = self.inner.leases.proved(WAITING).await?;
+    async fn try_to_keep(&mut self) -> Result<Option<(Entry, Moment)>> {
+        self.lease = self.inner.leases.of_waiters();
+        let proof = self.inner.leases.proved(self.lease).await?;
         let own = self.inner.attach(self.claim, self.own, proof).await?;
         Ok(own.map(|own| (own, proof.as_of + proof.ttl)))
     }
@@ -179,7 +189,8 @@ impl Attempt for Waiting<'_> {
                 self.own = own;
                 self.keep().await
             }
-            Standing::Gone | Standing::Refused => Err(place_is_gone()),
+            Standing::Gone => Err(self.lost()),
+            Standing::Refused => Err(place_is_gone()),
         }
     }
 
