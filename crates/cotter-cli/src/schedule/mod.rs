@@ -3,6 +3,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `file/` | the job file and its mistakes |
+//! | `crontab/` | `--from-crontab` |
 //! | `next` | `--next` |
 //! | `connect` | connecting to a store that may be started later |
 //! | `serve` | running the jobs until a signal |
@@ -16,6 +17,7 @@
 
 mod commands;
 mod connect;
+mod crontab;
 mod event_line;
 mod event_log;
 pub(crate) mod file;
@@ -65,6 +67,15 @@ pub(crate) struct Schedule {
     /// The number of instants
     #[arg(short = 'n', long = "count", value_name = "N", requires = "next", default_value_t = 10)]
     count: usize,
+    /// Print a job file for the crontab FILE instead, with a comment for each guess; `-` is standard input
+    ///
+    /// Cron's environment lines, MAILTO, `%`, users and `flock -n` are translated, or named where they cannot be. Lines in
+    /// /etc/crontab and /etc/cron.d have a column for the user, and those of other files with --user-column.
+    #[arg(long, conflicts_with_all = ["validate", "next", "metrics"])]
+    from_crontab: bool,
+    /// The lines of the crontab have a column for the user
+    #[arg(long, requires = "from_crontab")]
+    user_column: bool,
     /// Serve /metrics, for Prometheus, and /healthz at this address
     ///
     /// Both are open to anyone who can reach the address: prefer a loopback address. Port 0 picks a free port.
@@ -81,12 +92,13 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 /// Executes the command.
 pub(crate) async fn run(args: &Schedule, global: &Global, console: &Console) -> Result<Exit, Failure> {
+    if args.from_crontab {
+        return crontab::print(&args.file, args.user_column, console)?
+            .or_else(|mistakes| refuse(&args.file, &mistakes, console));
+    }
     let file = match file::read(&args.file)? {
         Ok(file) => file,
-        Err(mistakes) => {
-            print_mistakes(&args.file, &mistakes, console)?;
-            return Ok(Exit::Config);
-        }
+        Err(mistakes) => return refuse(&args.file, &mistakes, console),
     };
     if args.validate {
         doubts(&file).iter().for_each(|doubt| console.warning(doubt));
@@ -99,7 +111,7 @@ pub(crate) async fn run(args: &Schedule, global: &Global, console: &Console) -> 
 }
 
 /// Prints all mistakes, on standard error or as JSON.
-fn print_mistakes(path: &Path, mistakes: &[Mistake], console: &Console) -> Result<(), Failure> {
+fn refuse(path: &Path, mistakes: &[Mistake], console: &Console) -> Result<Exit, Failure> {
     for mistake in mistakes {
         if console.json {
             let object =
@@ -109,7 +121,7 @@ fn print_mistakes(path: &Path, mistakes: &[Mistake], console: &Console) -> Resul
             console.failure(&Failure::config(mistake.of(path)));
         }
     }
-    Ok(())
+    Ok(Exit::Config)
 }
 
 /// A probable mistake.

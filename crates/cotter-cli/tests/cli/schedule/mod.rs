@@ -1,5 +1,6 @@
 //! `cotter schedule` and `cotter jobs`, from outside.
 
+mod crontab;
 mod file;
 mod follow_up;
 mod leased;
