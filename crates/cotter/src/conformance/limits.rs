@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 /// Makes one attempt that must be refused because the name is in use in another way.
 async fn is_refused(backend: &Arc<dyn Backend>, claim: &Claim) {
-    let error = backend.acquire(claim, Until::Now).await.expect_err("the name is in use in another way");
+    let error =
+        backend.acquire(claim, Until::Now).await.expect_err("violation[permits-over-limit]: not refused");
     assert_eq!(error.kind(), ErrorKind::LimitMismatch, "{error}");
 }
 
