@@ -71,7 +71,7 @@ struct Held {
 
 impl Held {
     /// The server frees the lock by its own patience, which is no shorter than the holder's.
-    async fn is_freed_after_its_holder_is_told(self, cut: Stopwatch) {
+    async fn freed_after_its_holder_is_told(self, cut: Stopwatch) {
         let mode = self.pair.mode;
         let (next, taken) = happens("it is freed", self.waiting).await.unwrap();
         let told_late = format!(
@@ -101,7 +101,7 @@ async fn a_holder_is_told_before_the_server_gives_it_up(pairs: [Pair; 2]) {
     ip("down");
     let cut = Stopwatch::of(Kind::SlowHandOver);
     for held in all {
-        held.is_freed_after_its_holder_is_told(cut).await;
+        held.freed_after_its_holder_is_told(cut).await;
     }
 }
 
