@@ -21,6 +21,8 @@ pub struct Haproxy {
 
 const BINARY: &str = "haproxy";
 const START_TIMEOUT: Duration = Duration::from_secs(10);
+/// The silence that it bears where that does not matter.
+const HOUR: Duration = Duration::from_secs(3600);
 
 /// The check that Redis users are told to use: a server that says that it is the master is up, and any other one is down.
 const MASTER: &str = "\
@@ -39,7 +41,16 @@ impl Haproxy {
     /// # Panics
     /// When it does not start, or is not in `PATH`.
     pub fn before_redis(ports: &[u16]) -> Self {
-        Self::start(MASTER, "check inter 200ms fall 2 rise 1", ports)
+        Self::start(MASTER, "check inter 200ms fall 2 rise 1", ports, HOUR)
+    }
+
+    /// Before servers of whatever kind, to any of which a connection may lead, whether it is a master or not. A connection that
+    /// is silent for as long as `idle` is cut.
+    ///
+    /// # Panics
+    /// When it does not start, or is not in `PATH`.
+    pub fn before_any(ports: &[u16], idle: Duration) -> Self {
+        Self::start("balance random\n", "", ports, idle)
     }
 
     /// Before PostgreSQL servers, of which it uses the first one until it is [told](Self::switch) otherwise.
@@ -48,12 +59,13 @@ impl Haproxy {
     /// When it does not start, or is not in `PATH`.
     pub fn before_postgres(servers: &[&Postgres]) -> Self {
         let ports: Vec<_> = servers.iter().map(|server| server.port()).collect();
-        let this = Self::start("", "", &ports);
+        let this = Self::start("", "", &ports, HOUR);
         this.switch(0, ports.len());
         this
     }
 
-    fn start(check: &str, of_each: &str, ports: &[u16]) -> Self {
+    fn start(check: &str, of_each: &str, ports: &[u16], idle: Duration) -> Self {
+        let idle = idle.as_millis();
         let dir = tempfile::tempdir().expect("a temporary folder");
         let mut this = Self { process: Process::default(), port: free_port(), dir };
         let servers: String = (0..)
@@ -62,7 +74,7 @@ impl Haproxy {
             .collect();
         let settings = format!(
             "global\nlog stderr format raw local0\nstats socket {} level admin\n\
-             defaults\nmode tcp\nlog global\ntimeout connect 1s\ntimeout client 1h\ntimeout server 1h\n\
+             defaults\nmode tcp\nlog global\ntimeout connect 1s\ntimeout client {idle}\ntimeout server {idle}\n\
              listen store\nbind 127.0.0.1:{}\n{check}{servers}",
             this.socket(),
             this.port,

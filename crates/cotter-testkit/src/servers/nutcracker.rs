@@ -1,4 +1,4 @@
-//! nutcracker (twemproxy) before a Redis server.
+//! nutcracker (twemproxy) before Redis servers.
 
 use super::process::Process;
 use super::{Redis, free_port, logs};
@@ -28,14 +28,31 @@ impl Nutcracker {
     /// # Panics
     /// When it does not start, or is not in `PATH`.
     pub fn before(server: &Redis) -> Self {
+        Self::start(&[server], "timeout: 10000\n  auto_eject_hosts: false")
+    }
+
+    /// Before several servers, each of which has some of the keys. A server that does not answer for half a second is taken out for
+    /// a minute, and the others have its keys, if `ejects`.
+    ///
+    /// # Panics
+    /// As [`before`](Self::before).
+    pub fn before_several(servers: &[&Redis], ejects: bool) -> Self {
+        let limits = "timeout: 500\n  server_failure_limit: 1\n  server_retry_timeout";
+        // One that is not taken out is asked again soon.
+        let (retry, eject) = if ejects { (60_000, "true") } else { (500, "false") };
+        Self::start(servers, &format!("{limits}: {retry}\n  auto_eject_hosts: {eject}"))
+    }
+
+    fn start(servers: &[&Redis], limits: &str) -> Self {
         let (dir, port, statistics) =
             (tempfile::tempdir().expect("a temporary folder"), free_port(), free_port());
         let file = |name: &str| dir.path().join(name);
+        let servers: String =
+            servers.iter().map(|server| format!("   - 127.0.0.1:{}:1\n", server.port())).collect();
         // Keys with the same text between braces go to the same server, as a script needs it.
         let settings = format!(
             "store:\n  listen: 127.0.0.1:{port}\n  redis: true\n  hash: fnv1a_64\n  distribution: ketama\n  hash_tag: \"{{}}\"\n  \
-             timeout: 10000\n  auto_eject_hosts: false\n  servers:\n   - 127.0.0.1:{}:1\n",
-            server.port(),
+             {limits}\n  servers:\n{servers}",
         );
         fs::write(file("settings"), settings).expect("it can be written");
         // It opens its log itself; what it says before goes to the same file.

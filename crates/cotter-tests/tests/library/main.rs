@@ -26,6 +26,7 @@
 //! | `authority` | certificates |
 //! | `logins` | logging in to a database server |
 //! | `counting` | clients that count while servers change places |
+//! | `namespaces` | a network that drops whatever is sent |
 //! | `next_host` | a server that is left for the next one of the URL |
 //! | `players` | clients that want one lock while servers change places |
 //! | `long_run` | programs that stand between clients and servers, in the long run only |
@@ -94,6 +95,8 @@ mod multi;
 mod mutex;
 #[cfg(feature = "mysql")]
 mod mysql;
+#[cfg(all(target_os = "linux", any(feature = "mysql", feature = "postgres")))]
+mod namespaces;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod next_host;
 mod observed;

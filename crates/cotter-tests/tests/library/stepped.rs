@@ -135,7 +135,7 @@ mod postgres {
 
     fn server() -> Postgres {
         let server = Postgres::builder().skewed().start();
-        server.migrate("");
+        server.migrate_all();
         server
     }
 
@@ -150,7 +150,9 @@ mod postgres {
     #[ignore = "needs postgres"]
     async fn a_step_back_and_forth_costs_a_renewal() {
         let server = server();
-        super::back_and_forth(&server.url(""), |seconds| server.step_clock(seconds)).await;
+        for mode in ["", "mode=shedlock"] {
+            super::back_and_forth(&server.url(mode), |seconds| server.step_clock(seconds)).await;
+        }
     }
 
     #[tokio::test(flavor = "multi_thread")]
@@ -172,6 +174,15 @@ mod redis {
         let server = Redis::builder().skewed().start();
         super::a_released_ticket_gives_back_no_used_token(&server.url(""), |s| server.step_clock(s)).await;
     }
+
+    #[tokio::test(flavor = "multi_thread")]
+    #[ignore = "needs redis-server and cc"]
+    async fn a_step_back_and_forth_costs_a_renewal() {
+        let server = Redis::builder().skewed().start();
+        for mode in ["", "mode=plain", "mode=redisson"] {
+            super::back_and_forth(&server.open_url(mode), |seconds| server.step_clock(seconds)).await;
+        }
+    }
 }
 
 #[cfg(feature = "mysql")]
@@ -180,7 +191,7 @@ mod mysql {
 
     fn server() -> Mariadb {
         let server = Mariadb::builder().skewed().start();
-        server.migrate("");
+        server.migrate_all();
         server
     }
 
@@ -195,7 +206,9 @@ mod mysql {
     #[ignore = "needs mariadbd"]
     async fn a_step_back_and_forth_costs_a_renewal() {
         let server = server();
-        super::back_and_forth(&server.url(""), |seconds| server.step_clock(seconds)).await;
+        for mode in ["", "mode=shedlock"] {
+            super::back_and_forth(&server.url(mode), |seconds| server.step_clock(seconds)).await;
+        }
     }
 
     #[tokio::test(flavor = "multi_thread")]

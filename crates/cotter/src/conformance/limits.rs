@@ -4,12 +4,13 @@ use super::fixture::{Fixture, SOON, give, is_busy, settle, take, wait_in_task};
 use super::modes::supports;
 use super::permits::{permits, two};
 use crate::ErrorKind;
-use crate::backend::{Backend, Claim, Mode, Until};
+use crate::backend::{Backend, Claim, EvictOrder, Leave, Mode, Until};
 use std::sync::Arc;
 
 /// Makes one attempt that must be refused because the name is in use in another way.
 async fn is_refused(backend: &Arc<dyn Backend>, claim: &Claim) {
-    let error = backend.acquire(claim, Until::Now).await.expect_err("the name is in use in another way");
+    let error =
+        backend.acquire(claim, Until::Now).await.expect_err("violation[permits-over-limit]: not refused");
     assert_eq!(error.kind(), ErrorKind::LimitMismatch, "{error}");
 }
 
@@ -87,6 +88,39 @@ pub(super) async fn the_limit_of_a_free_name_is_not_set(f: &Fixture) {
     give(&one, &claim).await;
     other.set_limit(&claim.name, 9).await.expect("answers");
     take(&one, &f.claim_as("a", permits(2, 2))).await;
+    is_busy(&other, &f.claim_as("a", permits(1, 2))).await;
+}
+
+/// Whoever leaves, those who stay have the number that was set, and those who come have to name it.
+pub(super) async fn a_limit_that_was_set_outlives_who_was_first(f: &Fixture) {
+    let Some((one, other)) = two(f).await else { return };
+    let held = [1, 2, 3].map(|_| f.claim_as("a", permits(1, 5)));
+    for claim in &held {
+        take(&one, claim).await;
+    }
+    other.set_limit(&held[0].name, 2).await.expect("answers");
+    for gone in &held[..2] {
+        give(&one, gone).await;
+        is_refused(&other, &f.claim_as("a", permits(1, 5))).await;
+    }
+    take(&other, &f.claim_as("a", permits(1, 2))).await;
+    is_busy(&other, &f.claim_as("a", permits(1, 2))).await;
+}
+
+/// So they have when the first one is evicted, although its process does not let go.
+pub(super) async fn a_limit_that_was_set_outlives_an_eviction(f: &Fixture) {
+    let Some((one, other)) = two(f).await else { return };
+    let Some(admin) = other.admin() else { return };
+    let held = [1, 2, 3].map(|_| f.claim_as("a", permits(1, 5)));
+    let first = take(&one, &held[0]).await;
+    for claim in &held[1..] {
+        take(&one, claim).await;
+    }
+    other.set_limit(&held[0].name, 2).await.expect("answers");
+    let _ = admin.evict(&held[0].name, EvictOrder::new().only(first.number.into())).await.expect("answers");
+    is_refused(&other, &f.claim_as("a", permits(1, 5))).await;
+    let _ = one.release(&held[0], Leave::used(1)).await.expect("answers");
+    is_refused(&other, &f.claim_as("a", permits(1, 5))).await;
     is_busy(&other, &f.claim_as("a", permits(1, 2))).await;
 }
 

@@ -161,6 +161,8 @@ cases! {
         a_smaller_limit_interrupts_nobody
         a_wait_for_more_than_a_smaller_limit_fails
         the_limit_of_a_free_name_is_not_set
+        a_limit_that_was_set_outlives_who_was_first
+        a_limit_that_was_set_outlives_an_eviction
         a_lock_is_not_a_semaphore
         a_semaphore_is_not_a_lock;
     permits:

@@ -4,7 +4,7 @@ use super::keys;
 use crate::leader_killed::Contended;
 use crate::peer::{Peer, exclude_each_other};
 use cotter::backend::Mode;
-use cotter::{Client, Lease};
+use cotter::{Client, Lease, Level};
 use cotter_testkit::bare::{backend, client};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Etcd;
@@ -163,6 +163,22 @@ async fn the_doctor_says_what_is_assumed_beside_other_clients() {
         let said = found.iter().any(|finding| finding.subject == "other clients");
         assert_eq!(said, is_said, "{found:?}");
     }
+}
+
+/// Each of these processes asks one member, and both of them get the lock.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn members_of_two_clusters_are_a_problem() {
+    let [one, other] = [Etcd::start(1), Etcd::start(3)];
+    let level = async |hosts: String| {
+        let store = backend(&format!("etcd://{hosts}")).await;
+        let found = store.admin().expect("it has one").diagnose().await.unwrap();
+        found.into_iter().filter(|finding| finding.subject == "members").filter_map(|f| f.level).next()
+    };
+    let host = |cluster: &Etcd, member| format!("127.0.0.1:{}", cluster.port(member));
+    let of_two = level(format!("{},{}", host(&one, 0), host(&other, 1))).await;
+    demand(of_two == Some(Level::BestEffort), Kind::Overlap, format!("{of_two:?} is promised"));
+    assert_eq!(level(format!("{},{}", host(&other, 0), host(&other, 1))).await, None);
 }
 
 /// A stopped `etcdctl lock` is passed over, as a stopped process of ours is.

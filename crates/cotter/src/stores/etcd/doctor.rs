@@ -14,6 +14,7 @@ const GOOD_LEASES: u32 = 38;
 pub(super) async fn diagnose(link: &Link) -> Vec<Finding> {
     let statuses = link.statuses().await;
     let mut findings = vec![Finding::without_clock(), members(&statuses)];
+    findings.extend(clusters(&statuses));
     for (host, status) in &statuses {
         findings.push(match status {
             Ok(status) => member(host, status),
@@ -58,6 +59,21 @@ fn members(statuses: &[(String, Result<StatusResponse>)]) -> Finding {
         ),
         n => Finding::ok("members", format!("the URL lists {n} members")),
     }
+}
+
+/// The finding if the URL lists members of several clusters: a process uses whichever answers it.
+fn clusters(statuses: &[(String, Result<StatusResponse>)]) -> Option<Finding> {
+    let mut known = statuses.iter().filter_map(|(host, status)| {
+        let header = status.as_ref().ok()?.header.as_ref()?;
+        Some((host, header.cluster_id))
+    });
+    let (first, cluster) = known.next()?;
+    let (other, _) = known.find(|(_, of_other)| *of_other != cluster)?;
+    let why = format!(
+        "{first} and {other} are members of different clusters, and a lock in one of them is not seen in the other; list the \
+         members of one cluster"
+    );
+    Some(Finding::voids("members", why))
 }
 
 fn member(host: &str, status: &StatusResponse) -> Finding {

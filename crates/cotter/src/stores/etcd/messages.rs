@@ -5,6 +5,8 @@ use prost::{Message, Oneof};
 
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Header {
+    #[prost(uint64, tag = "1")]
+    pub(super) cluster_id: u64,
     #[prost(uint64, tag = "2")]
     pub(super) member_id: u64,
     #[prost(int64, tag = "3")]

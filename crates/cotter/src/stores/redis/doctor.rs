@@ -3,7 +3,7 @@
 use super::connection::Link;
 use super::errors::unexpected;
 use super::options::{Options, Protocol};
-use super::{rights, script};
+use super::{proxied, rights, script};
 use crate::backend::Finding;
 use crate::stores::shared::net::of_addresses;
 use crate::{Error, ErrorKind, Moment, Result};
@@ -34,7 +34,7 @@ pub(super) async fn diagnose(link: &Link, options: &Options) -> Result<Vec<Findi
         findings.extend(FLAWS.map(|(subject, flaw)| Finding::limits(subject, flaw)));
     }
     if is_through_proxy(link).await? {
-        findings.push(Finding::limits("proxy", BEHIND_PROXY));
+        findings.extend(proxied::diagnose(link).await);
         if options.protocol == Protocol::Native {
             findings.push(rights::messages(link, &rights::channel(&options.prefix)).await);
         }
@@ -57,10 +57,6 @@ pub(super) async fn diagnose(link: &Link, options: &Options) -> Result<Vec<Findi
     }
     Ok(findings)
 }
-
-const BEHIND_PROXY: &str = "something in between, such as twemproxy, closes connections over which it is sent CLIENT, SCRIPT, INFO \
-    or CONFIG: version, role, replicas, memory and persistence are unknown; ask the server itself. There has to be a single \
-    server behind it";
 
 /// The flaws of getset that one side cannot mend.
 const FLAWS: [(&str, &str); 3] = [

@@ -30,6 +30,15 @@ const TEMPORARY: &[&str] = &[
     "UNBLOCKED",
 ];
 
+/// What a proxy says instead of an answer when its server is away, in the words of the C library.
+const AWAY: [&str; 5] = [
+    "Connection timed out",
+    "Connection refused",
+    "Connection reset by peer",
+    "No route to host",
+    "Network is unreachable",
+];
+
 /// The answer of a replica to WAIT.
 const NO_WAIT: &str = "WAIT cannot be used with replica instances";
 
@@ -109,6 +118,11 @@ fn by_code(code: &str, e: &RedisError) -> Error {
             ErrorKind::Unavailable,
             format!("the server temporarily refuses requests: {code} {said}"),
         );
+    }
+    if code == "ERR" && AWAY.contains(&said) {
+        // It may have arrived there.
+        let why = format!("a proxy in between does not reach the server: {said}");
+        return Error::new(ErrorKind::Unavailable, why).with_outcome_unknown();
     }
     if said.starts_with("max number of clients") {
         return turned_away();
@@ -310,6 +324,16 @@ mod tests {
         for said in [said.to_owned(), version_6, version_8] {
             let error = explain(make_extension_error("ERR".into(), Some(said)), Sent::Yes);
             assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+        }
+    }
+
+    /// As twemproxy says it.
+    #[test]
+    fn a_server_that_a_proxy_does_not_reach_is_away() {
+        for said in AWAY {
+            let error = explain(make_extension_error("ERR".into(), Some(said.into())), Sent::Yes);
+            assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unavailable, true), "{error}");
+            assert!(error.outcome_unknown(), "{error}");
         }
     }
 

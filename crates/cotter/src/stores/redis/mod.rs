@@ -28,6 +28,7 @@
 //! | `acceptor` | being a member whose notes are swapped |
 //! | `notes`, `watched` | notes; the notes that are watched for changes |
 //! | `admin`, `doctor`, `rights` | listing and evicting; diagnosing a server; what its user may do |
+//! | `proxied` | the servers behind a proxy that forwards little |
 //! | `older/` | the protocols `plain` and `getset` |
 //! | `redisson/` | the protocol of Redisson |
 
@@ -55,6 +56,7 @@ mod names;
 mod notes;
 mod older;
 mod options;
+mod proxied;
 mod redisson;
 mod renewal;
 mod replicated;

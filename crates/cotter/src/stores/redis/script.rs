@@ -224,6 +224,11 @@ pub(super) fn time() -> Cmd {
     command("EVAL", "return redis.call('TIME')", &["cotter"], &[])
 }
 
+/// Asks which server has a key, where only scripts and commands with keys are forwarded.
+pub(super) fn run_id(key: &str) -> Cmd {
+    command("EVAL", "return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')", &[key], &[])
+}
+
 /// What a server shows of itself when scripts are loaded.
 pub(super) struct Introduced {
     /// It is too old for script flags.
