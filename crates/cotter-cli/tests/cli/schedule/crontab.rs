@@ -53,7 +53,7 @@ crontab = "0 9 * * 1-5"
 "##;
 
 impl TestEnv {
-    fn from_crontab(&self, text: &str, options: &[&str]) -> Output {
+    fn converted(&self, text: &str, options: &[&str]) -> Output {
         let path = self.path("crontab");
         fs::write(&path, text).unwrap();
         let mut command = self.cotter(["schedule", "--from-crontab", path.to_str().unwrap()]);
@@ -64,7 +64,7 @@ impl TestEnv {
 #[test]
 fn a_crontab_becomes_a_job_file() {
     let env = TestEnv::new();
-    let output = env.from_crontab(CRONTAB, &["--user-column"]).code(0);
+    let output = env.converted(CRONTAB, &["--user-column"]).code(0);
     let file = output.stdout.split_once("unless `cwd` and `env` say otherwise.\n").unwrap().1;
     assert_eq!(&file[..FILE.len()], FILE);
     for part in [
@@ -87,7 +87,7 @@ fn a_crontab_becomes_a_job_file() {
     fs::write(&path, &output.stdout).unwrap();
     let valid = env.run(["schedule", path.to_str().unwrap(), "--validate"]).code(0);
     assert!(valid.stdout.contains("7 jobs in group \"crontab\", no mistakes"), "{valid:?}");
-    let json = env.from_crontab(CRONTAB, &["--user-column", "--json"]).code(0).json();
+    let json = env.converted(CRONTAB, &["--user-column", "--json"]).code(0).json();
     assert_eq!((&json[0]["jobs"], json[0]["file"].as_str()), (&7.into(), Some(&*output.stdout)));
 }
 
@@ -100,7 +100,7 @@ fn a_translated_command_does_what_cron_did() {
         env.path("").display(),
         env.path("").display()
     );
-    let file: toml::Table = env.from_crontab(&crontab, &[]).code(0).stdout.parse().unwrap();
+    let file: toml::Table = env.converted(&crontab, &[]).code(0).stdout.parse().unwrap();
     let script = file["job"]["cat"]["shell"].as_str().unwrap();
     assert!(Command::new("sh").args(["-c", script]).status().unwrap().success());
     let out = fs::read_to_string(env.path("out")).unwrap();
@@ -112,7 +112,7 @@ fn a_translated_command_does_what_cron_did() {
 #[test]
 fn mistakes_have_their_lines_and_print_no_file() {
     let env = TestEnv::new();
-    let output = env.from_crontab("A=b\n61 * * * * a\n* * * * *\n", &[]).code(78);
+    let output = env.converted("A=b\n61 * * * * a\n* * * * *\n", &[]).code(78);
     assert_eq!(output.stdout, "");
     let lines: Vec<_> = output.stderr.lines().collect();
     assert!(lines[0].contains("crontab, line 2: ") && lines[0].contains("61"), "{output:?}");
@@ -125,9 +125,9 @@ fn mistakes_have_their_lines_and_print_no_file() {
 #[test]
 fn a_column_that_was_not_named_is_doubted() {
     let env = TestEnv::new();
-    let output = env.from_crontab("0 * * * * root a\n1 * * * * root b\n", &[]).code(0);
+    let output = env.converted("0 * * * * root a\n1 * * * * root b\n", &[]).code(0);
     assert!(output.stderr.contains("add --user-column"), "{output:?}");
-    let one = env.from_crontab("0 * * * * root a\n1 * * * * b\n", &[]).code(0);
+    let one = env.converted("0 * * * * root a\n1 * * * * b\n", &[]).code(0);
     assert_eq!(one.stderr, "");
 }
 
