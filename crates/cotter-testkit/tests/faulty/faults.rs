@@ -231,7 +231,7 @@ fn a_release_that_was_denied_is_repeated_while_the_lease_lasts() {
     }];
     for leave in left {
         let before = stage.faults.counts().refused;
-        stage.faults.set(denied.clone());
+        stage.faults.set(denied);
         leave();
         until("the release is denied", || stage.faults.counts().refused > before);
         for _ in 0..20 {
