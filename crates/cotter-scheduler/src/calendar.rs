@@ -204,6 +204,7 @@ fn day(text: &str) -> Result<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cotter_testkit::history::{Kind, demand};
 
     /// Every slot of a month around a change of the clock, forwards and backwards, against a filter of all slots.
     #[test]
@@ -303,6 +304,7 @@ mod tests {
                 found => break found,
             }
         };
+        demand(found != Search::Ended, Kind::Untrue, "there are slots where the search has stopped");
         assert_eq!((found, stops), (Search::Slot("2026-01-02T00:00:00Z".parse().unwrap()), 8));
         calendar.until = Some("2026-01-01T12:00:00Z".parse().unwrap());
         assert_eq!(calendar.next(&cron, &zone, begin), Search::Ended);

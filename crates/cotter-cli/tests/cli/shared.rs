@@ -1,6 +1,7 @@
 //! Many that share a lock, and one that does not.
 
 use crate::env::TestEnv;
+use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Redis;
 use cotter_testkit::timing::until;
 use rustix::process::Signal;
@@ -131,8 +132,13 @@ fn very_many_who_share_it_are_counted() {
     env.run(["run", "-s", "a", "true"]).code(0);
     redis.command(&["EVAL", OTHERS, "1", "cotter:{a}"]);
     let busy = env.run(["run", "-n", "a", "true"]).code(75);
-    busy.one_line(&[" and 300 others; gave up"]);
-    assert!(env.run(["list"]).code(0).stdout.contains("and 45 more"));
+    demand(
+        busy.stderr.contains(" and 300 others; gave up"),
+        Kind::Untrue,
+        format!("so many hold it: {busy:?}"),
+    );
+    let listed = env.run(["list"]).code(0).stdout;
+    demand(listed.contains("and 45 more"), Kind::Untrue, format!("these are not all: {listed}"));
     assert!(env.run(["show", "a"]).code(0).stdout.contains("and 45 more"));
     assert_eq!(env.run(["show", "--json", "a"]).code(0).json()[0]["unlisted"], 45);
     reader.let_go().code(0);

@@ -1,6 +1,7 @@
 //! Two at once: one waits, says for whom, and has its turn.
 
 use crate::env::{Running, TestEnv, is_alive};
+use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::{Proxy, Redis};
 use cotter_testkit::timing::{Stopwatch, until};
 use rustix::process::Signal;
@@ -63,7 +64,7 @@ fn a_store_that_is_away_at_the_start_is_waited_for() {
     let begin = Stopwatch::start();
     let output = env.run(["run", "-w", "700ms", "a", "true"]).code(69);
     begin.at_least(Duration::from_millis(700), "it waits");
-    assert_eq!(output.stderr.matches(away).count(), 1, "said once: {output:?}");
+    demand(output.stderr.matches(away).count() == 1, Kind::Untrue, format!("said once: {output:?}"));
     assert_eq!(output.stderr.matches("cannot be reached").count(), 2, "and at the end: {output:?}");
     let mut waiting = [
         env.start(["run", "-w", "1m", "a", "--", "echo", "done"]),

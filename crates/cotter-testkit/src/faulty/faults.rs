@@ -50,6 +50,8 @@ pub struct Plan {
     pub down: bool,
     /// Notes are denied, as by an access list.
     pub notes_denied: bool,
+    /// Releases are denied, as by a table that is renamed for a moment.
+    pub releases_denied: bool,
     /// Every renewal blocks the thread that carries it out, as a frozen process would be.
     pub freeze: Duration,
 }
@@ -227,6 +229,11 @@ impl Inner {
         }
         if call == Call::Note && self.plan.notes_denied {
             let error = Error::new(ErrorKind::Denied, "the store is made to deny notes");
+            return (pause, Err(error.with_backend("faulty")));
+        }
+        if call == Call::Release && self.plan.releases_denied {
+            self.counts.refused += 1;
+            let error = Error::new(ErrorKind::Denied, "the store is made to deny releases");
             return (pause, Err(error.with_backend("faulty")));
         }
         let fate = self.fate(call);

@@ -53,6 +53,8 @@ pub enum Kind {
     TooSlow,
     /// It happened before its time.
     TooEarly,
+    /// What was said is not the case.
+    Untrue,
 }
 
 /// What a violation says something about.
@@ -68,7 +70,7 @@ pub enum Class {
 
 impl Kind {
     /// All of them.
-    const ALL: [Self; 24] = [
+    const ALL: [Self; 25] = [
         Self::Overlap,
         Self::SharedWithExclusive,
         Self::PermitsOverLimit,
@@ -93,6 +95,7 @@ impl Kind {
         Self::SlotMissing,
         Self::TooSlow,
         Self::TooEarly,
+        Self::Untrue,
     ];
 
     /// The kinds of the violations that this output of a test reports.
@@ -115,7 +118,8 @@ impl Kind {
             | Self::RenewedAfterRelease
             | Self::UsedAfterLoss
             | Self::LostWrite
-            | Self::SlotTwice => Class::Safety,
+            | Self::SlotTwice
+            | Self::Untrue => Class::Safety,
             // No machine is too fast: what happens too early has not waited for something.
             Self::TooEarly
             | Self::LostPlace
@@ -168,6 +172,7 @@ impl fmt::Display for Kind {
             Self::SlotMissing => "slot-missing",
             Self::TooSlow => "too-slow",
             Self::TooEarly => "too-early",
+            Self::Untrue => "untrue",
         })
     }
 }

@@ -49,6 +49,11 @@ impl Pooler {
         pooler
     }
 
+    /// Its port on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     /// A URL of the user `app` through it.
     pub fn url(&self, options: &str) -> String {
         format!("postgres://app:secret@127.0.0.1:{}/cotter?{options}", self.port)

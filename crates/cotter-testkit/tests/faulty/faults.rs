@@ -219,6 +219,32 @@ fn a_lost_release_reply_is_repeated() {
     stage.demand_free("x", "a release that was refused at first");
 }
 
+/// An administrator renames a table for a moment, or takes a privilege away: a long lease would keep the lock for its rest.
+#[test]
+fn a_release_that_was_denied_is_repeated_while_the_lease_lasts() {
+    let stage = Stage::new(Lease::fixed(60 * TTL));
+    let denied = Plan { releases_denied: true, ..Plan::default() };
+    let left: [&dyn Fn(); 2] = [&|| drop(stage.one.client().mutex("x").lock().wait().unwrap()), &|| {
+        let guard = stage.one.client().mutex("x").lock().wait().unwrap();
+        let error = run_while_time_goes(&stage.clock, TTL / 20, || run(guard.release()).unwrap_err());
+        assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+    }];
+    for leave in left {
+        let before = stage.faults.counts().refused;
+        stage.faults.set(denied);
+        leave();
+        until("the release is denied", || stage.faults.counts().refused > before);
+        for _ in 0..20 {
+            stage.clock.advance(TTL / 4);
+        }
+        stage.faults.set(Plan::default());
+        for _ in 0..4 {
+            stage.clock.advance(TTL / 4);
+        }
+        stage.demand_free("x", "a release that was denied for a while");
+    }
+}
+
 /// Time passes between the store's grant and the arrival of its answer; the lease runs meanwhile.
 #[test]
 fn a_deadline_counts_from_the_question() {

@@ -2,6 +2,7 @@
 
 use crate::authority::Authority;
 use cotter::{Client, ErrorKind};
+use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::{Etcd, Mariadb, Postgres, Redis, ZooKeeper};
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -24,8 +25,9 @@ async fn each_store_is_told(what: &str, port: u16) {
     for store in STORES.into_iter().filter(|store| store.0 != what) {
         let error = Client::connect(url(store, port)).await.unwrap_err();
         let said = error.to_string();
+        let is_named = said.contains(&format!("{what} listens at 127.0.0.1:{port}, and not {}", store.0));
+        demand(is_named, Kind::Untrue, &*said);
         assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Config, false), "{said}");
-        assert!(said.contains(&format!("{what} listens at 127.0.0.1:{port}, and not {}", store.0)), "{said}");
         let usual = format!("the port of {} is usually {}", store.0, store.3);
         assert!(said.contains(&usual), "{said}");
     }

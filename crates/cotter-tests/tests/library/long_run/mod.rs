@@ -8,6 +8,7 @@
 //! | `pgbouncer` | thousands of waits through a PostgreSQL pooler |
 //! | `pgpool` | a balancer that has a session on the primary for each client, and names another server now and then |
 //! | `sentinel` | a Redis master that is replaced by one of its replicas |
+//! | `soak` | waits of all kinds through a PostgreSQL pooler, for an hour if need be |
 //!
 //! What the scheduler does behind pgpool2 is in its own tests. No other test may need one of these programs:
 //! `rings::needs`.
@@ -17,3 +18,4 @@ mod nutcracker;
 mod pgbouncer;
 mod pgpool;
 mod sentinel;
+mod soak;

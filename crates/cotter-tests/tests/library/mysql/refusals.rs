@@ -37,6 +37,7 @@ async fn missing_privileges_passwords_and_databases_are_named() {
     let client = Client::connect(server.url("")).await.unwrap();
     let error = client.mutex("a").lock().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+    demand(!error.outcome_unknown(), Kind::Untrue, format!("it was not carried out: {error}"));
     assert!(error.to_string().contains("cotter_locks") && error.to_string().contains("GRANT"), "{error}");
     trial::fails(&client, "cotter_locks").await;
     let url = server.url("");

@@ -14,6 +14,7 @@ const DOWN: Plan = Plan {
     renewals_fail: false,
     down: true,
     notes_denied: false,
+    releases_denied: false,
     freeze: Duration::ZERO,
 };
 

@@ -5,7 +5,9 @@ use crate::trial;
 use cotter::backend::Connect;
 use cotter::postgres::Store;
 use cotter::{Client, ErrorKind, Level, Severity};
+use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Postgres;
+use cotter_testkit::timing::eventually;
 
 /// The error of a connection with these options, which must name all of these.
 async fn refused(url: &str, kind: ErrorKind, words: &[&str]) {
@@ -34,6 +36,7 @@ async fn missing_privileges_passwords_and_databases_are_named() {
     let client = Client::connect(server.url("")).await.unwrap();
     let error = client.mutex("a").lock().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+    demand(!error.outcome_unknown(), Kind::Untrue, format!("it was not carried out: {error}"));
     assert!(error.to_string().contains("cotter_lock") && error.to_string().contains("GRANT"), "{error}");
     trial::fails(&client, "cotter_lock").await;
     let url = server.url("");
@@ -104,6 +107,17 @@ async fn other_isolation_levels_are_set_right() {
     for task in tasks {
         task.await.unwrap();
     }
+    // While sessions are open, by a reload.
+    server.sql("alter role app reset default_transaction_isolation");
+    let client = Client::connect(server.url("")).await.unwrap();
+    let guard = client.mutex("a").lock().await.unwrap();
+    server.sql("alter system set default_transaction_isolation = 'repeatable read'");
+    server.sql("select pg_reload_conf()");
+    eventually("it is reloaded", || server.sql("show default_transaction_isolation") == "repeatable read")
+        .await;
+    let ended = guard.finish().await;
+    demand(ended.is_ok(), Kind::LeftBehind, format!("the release has failed: {ended:?}"));
+    client.mutex("a").lock().await.unwrap().finish().await.unwrap();
     // By hand, as a pooler might that gives the statement to a session without the setting.
     let begin = "begin isolation level repeatable read";
     let call = "select cotter_release_v1('a', gen_random_uuid(), 1, null)";

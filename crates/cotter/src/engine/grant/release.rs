@@ -221,7 +221,7 @@ impl ReleaseWork {
             let at = core.now() + pauses.pause();
             // The first try may have used a connection other than the engine's.
             if at >= last || (tried && !error.is_retryable()) {
-                if may_succeed_later(core, &error) {
+                if may_succeed_later(&error) {
                     release_later(core, self.claim().clone(), self.leave, self.deadline);
                 }
                 return Err(core.at_the_server(error).with_name(&self.claim().name));

@@ -145,10 +145,9 @@ async fn repeat(core: Arc<Core>, mut open: Open) {
 }
 
 /// Whether a release that has failed may succeed later. A store that denies it now may permit it again, once its administrator has
-/// put a role, a user or an access list right. A lease ends in the meantime; in a session that lives on, the lock would stay taken.
-pub(crate) fn may_succeed_later(core: &Core, failed: &Error) -> bool {
-    let is_denied = matches!(failed.kind(), ErrorKind::Denied | ErrorKind::Config);
-    failed.is_retryable() || is_denied && core.backend.info().capabilities.lives_with_session()
+/// put a role, a table or an access list right: a lease may be long, and in a session that lives on the lock would stay taken.
+pub(crate) fn may_succeed_later(failed: &Error) -> bool {
+    failed.is_retryable() || matches!(failed.kind(), ErrorKind::Denied | ErrorKind::Config)
 }
 
 /// Releases once. Returns true when nothing is left to do.
@@ -174,7 +173,7 @@ async fn is_settled(core: &Arc<Core>, on: &Arc<dyn Backend>, open: &mut Open) ->
         Some(Err(e)) => e,
         None => core.silence(),
     };
-    (open.unknown, open.is_failing) = (true, may_succeed_later(core, &failed));
+    (open.unknown, open.is_failing) = (true, may_succeed_later(&failed));
     core.failed(Doing::Undoing, &open.claim.name, &failed);
     false
 }

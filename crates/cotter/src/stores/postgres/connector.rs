@@ -209,7 +209,8 @@ impl Connector {
         {
             live.set_direct();
         }
-        if row.get::<_, &str>(1) != "read committed" {
+        // The default may change while the session is open.
+        if live.is_direct() || row.get::<_, &str>(1) != "read committed" {
             self.read_committed(live).await?;
         }
         match (has_tables, row.get(3), row.get(4)) {

@@ -84,6 +84,7 @@ fn acknowledgements(names: &str) -> i64 {
 mod tests {
     use super::*;
     use crate::{Level, Severity};
+    use cotter_testkit::history::{Kind, demand};
 
     fn standbys(commit: &str, names: &str, [connected, shown, counted]: [i64; 3]) -> Standbys {
         Standbys { commit: commit.into(), names: names.into(), connected, shown, counted }
@@ -113,7 +114,8 @@ mod tests {
         ] {
             let standbys = standbys(commit, names, counts);
             let finding = standbys.finding();
-            assert_eq!((finding.severity, finding.level), (severity, level), "{standbys:?}: {finding}");
+            let is_so = (finding.severity, finding.level) == (severity, level);
+            demand(is_so, Kind::Untrue, format!("{standbys:?}: {finding}"));
         }
     }
 }
