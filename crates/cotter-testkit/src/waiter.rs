@@ -144,7 +144,7 @@ pub fn wait() {
     let _held = runtime.block_on(async {
         let mut locking = std::pin::pin!(async move { mutex.lock().await });
         let early = tokio::time::timeout(IN_LINE_AFTER, &mut locking).await;
-        assert!(early.is_err(), "the lock is held");
+        assert!(early.is_err(), "the lock is held: {early:?}");
         say(WORDS[0]);
         locking.await.expect("its turn comes")
     });
