@@ -3,6 +3,7 @@
 use super::setup::{backend, claim, client, eventually, queued, server, take};
 use cotter::backend::{Leave, Until};
 use cotter::{Client, Lease, LossCause};
+use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::{Database, Loss, Mariadb, Proxy};
 use cotter_testkit::timing::{FAR, Stopwatch};
 use std::process::Stdio;
@@ -179,4 +180,26 @@ async fn a_row_that_stays_locked_replaces_no_connection() {
     take(&backend, &claim("a", TTL)).await;
     let after = server.sql(sessions);
     assert_eq!(after, before, "violation[connected-again]: the server carries out what it is told to");
+}
+
+/// While somebody copies its files, the server answers reads and gives locks of sessions, and keeps each write waiting: whoever
+/// has such a lock cannot write its token.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn who_cannot_write_a_token_is_told_so() {
+    let server = server();
+    let client = client(&server.url("mode=advisory&timeout=500ms"), TTL).await;
+    client.mutex("copied").lock().await.unwrap().finish().await.unwrap();
+    let mut copying = server.client("cotter");
+    let mut copying = copying.args(["-e", "FLUSH TABLES WITH READ LOCK; DO SLEEP(100)"]).spawn().unwrap();
+    let copier = || server.sql("SELECT id FROM information_schema.processlist WHERE info LIKE 'DO SLEEP%'");
+    eventually("it is copied", || !copier().is_empty()).await;
+    let answer = tokio::time::timeout(FAR, client.mutex("copied").try_lock()).await;
+    demand(answer.is_ok(), Kind::StuckWaiter, "an attempt has no end");
+    let error = answer.unwrap().unwrap_err();
+    assert!(error.is_retryable(), "{error}");
+    server.sql(&format!("KILL {}", copier()));
+    copying.wait().unwrap();
+    let guard = client.mutex("copied").try_lock_for(FAR).await.unwrap().expect("nothing has stayed");
+    guard.finish().await.unwrap();
 }

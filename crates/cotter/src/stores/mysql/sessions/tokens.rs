@@ -69,38 +69,58 @@ impl<S: Steps> Inner<S> {
         claim: &Claim,
         seen: Option<Seen>,
     ) -> Result<Tokens> {
-        let mut next = seen;
+        let (mut next, mut unanswered) = (seen, 0);
         for _ in 0..TRIES {
             let seen = match next.take() {
                 Some(seen) => Some(seen),
                 None => steps.look(self, session, claim).await?,
             };
             let Some(seen) = seen else { return Ok(Tokens { block: None, as_of: self.parts.now() }) };
-            match seen.last {
-                None => self.insert(claim).await?,
+            let written = match seen.last {
+                None => self.insert(claim).await,
                 Some(last) => {
                     let block = seen.block(last, claim.turns);
-                    if self.write(session, claim, last, &block).await? {
-                        return Ok(Tokens { block: Some((block.number, block.turns)), as_of: seen.as_of });
+                    match self.write(session, claim, last, &block).await {
+                        Ok(true) => {
+                            return Ok(Tokens {
+                                block: Some((block.number, block.turns)),
+                                as_of: seen.as_of,
+                            });
+                        }
+                        written => written.map(drop),
                     }
                 }
+            };
+            match written {
+                Ok(()) => {}
+                // The server carries no writes out, or not in time.
+                Err(Unwritten { e, may_look_again }) if !may_look_again || unanswered == LOOKS_AGAIN => {
+                    return Err(e);
+                }
+                Err(_) => unanswered += 1,
             }
         }
         Err(contended(&claim.name))
     }
 
     /// Creates the row of a name. It is read again afterwards, over the session that holds the lock.
-    async fn insert(&self, claim: &Claim) -> Result<()> {
+    async fn insert(&self, claim: &Claim) -> Result<(), Unwritten> {
         let live = self.parts.pool.of(claim.id).live().await?;
         let (insert, name) = (self.statements.insert.clone(), claim.name.to_string());
         let written =
             live.run(move |own| Box::pin(async move { own.write(&insert, (name,)).await.map(drop) })).await;
-        or_look_again(&live, written, ())
+        written.map_err(|e| Unwritten::over(&live, e))
     }
 
     /// Writes tokens, if the last one is still the one that was seen. Not over the session of the claim: what its transaction
     /// writes would go with it.
-    async fn write(&self, session: &Connection, claim: &Claim, seen: u64, block: &Block) -> Result<bool> {
+    async fn write(
+        &self,
+        session: &Connection,
+        claim: &Claim,
+        seen: u64,
+        block: &Block,
+    ) -> Result<bool, Unwritten> {
         let live = self.parts.pool.of(claim.id).live().await?;
         let reserve = self.statements.reserve.clone();
         let values: Vec<Value> = vec![
@@ -128,7 +148,7 @@ impl<S: Steps> Inner<S> {
                 Ok(written)
             })
         });
-        or_look_again(&live, written.await, false)
+        written.await.map_err(|e| Unwritten::over(&live, e))
     }
 }
 
@@ -138,11 +158,24 @@ fn elsewhere() -> Error {
     Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME)
 }
 
+/// A write that failed.
+struct Unwritten {
+    e: Error,
+    may_look_again: bool,
+}
+
 /// A connection that the server has closed while it was idle costs nobody an error. What was written over it all the same is seen
 /// when the session looks again, and a request that arrives later finds another token than it compares with.
-fn or_look_again<T>(live: &Live, written: Result<T>, nothing: T) -> Result<T> {
-    match written {
-        Err(e) if e.is_retryable() && !live.is_usable() => Ok(nothing),
-        written => written,
+const LOOKS_AGAIN: u32 = 1;
+
+impl Unwritten {
+    fn over(live: &Live, e: Error) -> Self {
+        Self { may_look_again: e.is_retryable() && !live.is_usable(), e }
+    }
+}
+
+impl From<Error> for Unwritten {
+    fn from(e: Error) -> Self {
+        Self { e, may_look_again: false }
     }
 }
