@@ -65,7 +65,12 @@ pub fn many(seeds: Range<u64>, threads: usize) -> Result<Totals, Failure> {
     thread::scope(|scope| {
         let threads: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
         let joined = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|e| resume_unwind(e)));
-        joined.collect::<Vec<_>>().into_iter().try_fold(Totals::default(), |sum, one| Ok(sum.and(one?)))
+        let (passed, failed): (Vec<_>, Vec<_>) = joined.partition(Result::is_ok);
+        // Of several that fail, which thread had which seed is chance, and the smallest has always been tried.
+        match failed.into_iter().filter_map(Result::err).min_by_key(|failure| failure.seed) {
+            Some(failure) => Err(failure),
+            None => Ok(passed.into_iter().flatten().fold(Totals::default(), Totals::and)),
+        }
     })
 }
 
