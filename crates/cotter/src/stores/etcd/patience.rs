@@ -11,38 +11,26 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 /// In seconds.
-const SHORTEST: u64 = 2;
+pub(super) const SHORTEST: u64 = 2;
 const LONGEST: u64 = 16;
 /// So long after a place was lost, the shortest lease is tried again.
 const LONGER_FOR: Duration = Duration::from_secs(60);
 
-/// The length of the lease of those who wait.
+/// A length in seconds other than the shortest one, and since when.
 #[derive(Default)]
-pub(super) struct Patience(Mutex<Longer>);
-
-/// How often the shortest lease was doubled, and when that was.
-#[derive(Default)]
-struct Longer {
-    times: u32,
-    since: Option<Moment>,
-}
+pub(super) struct Patience(Mutex<Option<(u64, Moment)>>);
 
 impl Patience {
     /// The length in seconds.
     pub(super) fn seconds(&self, now: Moment) -> u64 {
-        let mut longer = lock(&self.0);
-        if longer.since.is_some_and(|since| now.since(since) >= LONGER_FOR) {
-            longer.times = 0;
-        }
-        SHORTEST << longer.times
+        let longer = lock(&self.0).filter(|(_, since)| now.since(*since) < LONGER_FOR);
+        longer.map_or(SHORTEST, |(seconds, _)| seconds)
     }
 
     /// A place has ended with a lease of so many seconds. Of all who have lost theirs with it, the first one counts.
     pub(super) fn was_too_short(&self, seconds: u64, now: Moment) {
         if seconds == self.seconds(now) && seconds < LONGEST {
-            let mut longer = lock(&self.0);
-            longer.times += 1;
-            longer.since = Some(now);
+            *lock(&self.0) = Some((seconds * 2, now));
         }
     }
 }

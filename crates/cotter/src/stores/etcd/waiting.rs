@@ -7,6 +7,7 @@ use super::acquire::{Ahead, Entry, Standing};
 use super::backend::Inner;
 use super::errors::place_is_gone;
 use super::leases::seconds;
+use super::patience::SHORTEST;
 use super::waiter::Waiter;
 use super::watches::Watched;
 use crate::backend::poll::Attempt;
@@ -37,7 +38,7 @@ pub(super) struct Waiting<'a> {
 
 /// How often the lease of those who wait is kept alive, if it is the shortest one: twice within the time for which a proof of it
 /// serves for a grant.
-const KEEP_PERIOD: Duration = Duration::from_millis(333);
+const KEEP_PERIOD: Duration = Duration::from_millis(SHORTEST * 1000 / 6);
 
 /// The pause after a request that failed.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
