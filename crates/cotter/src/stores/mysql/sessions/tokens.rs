@@ -69,7 +69,7 @@ impl<S: Steps> Inner<S> {
         claim: &Claim,
         seen: Option<Seen>,
     ) -> Result<Tokens> {
-        let (mut next, mut unanswered) = (seen, 0);
+        let (mut next, mut looked_again) = (seen, false);
         for _ in 0..TRIES {
             let seen = match next.take() {
                 Some(seen) => Some(seen),
@@ -77,27 +77,17 @@ impl<S: Steps> Inner<S> {
             };
             let Some(seen) = seen else { return Ok(Tokens { block: None, as_of: self.parts.now() }) };
             let written = match seen.last {
-                None => self.insert(claim).await,
-                Some(last) => {
-                    let block = seen.block(last, claim.turns);
-                    match self.write(session, claim, last, &block).await {
-                        Ok(true) => {
-                            return Ok(Tokens {
-                                block: Some((block.number, block.turns)),
-                                as_of: seen.as_of,
-                            });
-                        }
-                        written => written.map(drop),
-                    }
-                }
+                None => self.insert(claim).await.map(|()| None),
+                Some(last) => self.write(session, claim, last, seen.block(last, claim.turns)).await,
             };
             match written {
-                Ok(()) => {}
-                // The server carries no writes out, or not in time.
-                Err(Unwritten { e, may_look_again }) if !may_look_again || unanswered == LOOKS_AGAIN => {
-                    return Err(e);
+                Ok(Some(block)) => {
+                    return Ok(Tokens { block: Some((block.number, block.turns)), as_of: seen.as_of });
                 }
-                Err(_) => unanswered += 1,
+                Ok(None) => {}
+                Err(Unwritten { may_look_again: true, .. }) if !looked_again => looked_again = true,
+                // The server carries no writes out, or not in time.
+                Err(Unwritten { e, .. }) => return Err(e),
             }
         }
         Err(contended(&claim.name))
@@ -112,15 +102,15 @@ impl<S: Steps> Inner<S> {
         written.map_err(|e| Unwritten::over(&live, e))
     }
 
-    /// Writes tokens, if the last one is still the one that was seen. Not over the session of the claim: what its transaction
-    /// writes would go with it.
+    /// Writes tokens, if the last one is still the one that was seen; `None` if it is not. Not over the session of the claim: what
+    /// its transaction writes would go with it.
     async fn write(
         &self,
         session: &Connection,
         claim: &Claim,
         seen: u64,
-        block: &Block,
-    ) -> Result<bool, Unwritten> {
+        block: Block,
+    ) -> Result<Option<Block>, Unwritten> {
         let live = self.parts.pool.of(claim.id).live().await?;
         let reserve = self.statements.reserve.clone();
         let values: Vec<Value> = vec![
@@ -148,7 +138,8 @@ impl<S: Steps> Inner<S> {
                 Ok(written)
             })
         });
-        written.await.map_err(|e| Unwritten::over(&live, e))
+        let is_written = written.await.map_err(|e| Unwritten::over(&live, e))?;
+        Ok(is_written.then_some(block))
     }
 }
 
@@ -161,12 +152,10 @@ fn elsewhere() -> Error {
 /// A write that failed.
 struct Unwritten {
     e: Error,
+    /// A connection that the server has closed while it was idle costs nobody an error, once. What was written over it all the same
+    /// is seen when the session looks again, and a request that arrives later finds another token than it compares with.
     may_look_again: bool,
 }
-
-/// A connection that the server has closed while it was idle costs nobody an error. What was written over it all the same is seen
-/// when the session looks again, and a request that arrives later finds another token than it compares with.
-const LOOKS_AGAIN: u32 = 1;
 
 impl Unwritten {
     fn over(live: &Live, e: Error) -> Self {
