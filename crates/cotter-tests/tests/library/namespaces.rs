@@ -14,7 +14,6 @@ const OWN_NETWORK: &str = "COTTER_TEST_OWN_NETWORK";
 const TTL: Duration = Duration::from_secs(30);
 /// Longer than kernels wait where they are told nothing else: 10 s for an acknowledgement, 11 s for a sign of life.
 const SILENCE: Duration = Duration::from_secs(14);
-const MODES: [&str; 2] = ["row", "advisory"];
 const NAME: &str = "cut off";
 
 /// Runs a test of this program once more, with such a network. False in the process that has it.
@@ -93,9 +92,13 @@ impl Held {
     }
 }
 
-async fn a_holder_is_told_before_the_server_gives_it_up(pairs: [Pair; 2]) {
-    let [one, other] = pairs;
-    let all = [one.hold().await, other.hold().await];
+/// `urls` has for some options the one over the network, and the one of the socket.
+async fn a_holder_is_told_before_the_server_gives_it_up(urls: impl Fn(&str) -> [String; 2]) {
+    let mut all = Vec::new();
+    for mode in ["row", "advisory"] {
+        let [network, socket] = urls(&format!("mode={mode}&session_timeout={}s", SILENCE.as_secs()));
+        all.push(Pair::connect(mode, network, socket).await.hold().await);
+    }
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert!(all.iter().all(|held| !held.waiting.is_finished()), "it is held");
     ip("down");
@@ -113,12 +116,8 @@ async fn postgres_frees_no_lock_before_its_holder_is_told() {
         return;
     }
     let server = crate::postgres::setup::server();
-    let pair = async |mode| {
-        let options = format!("mode={mode}&session_timeout={}s", SILENCE.as_secs());
-        Pair::connect(mode, server.url(&options), server.socket_url(&options)).await
-    };
-    let pairs = [pair(MODES[0]).await, pair(MODES[1]).await];
-    a_holder_is_told_before_the_server_gives_it_up(pairs).await;
+    let urls = |options: &str| [server.url(options), server.socket_url(options)];
+    a_holder_is_told_before_the_server_gives_it_up(urls).await;
 }
 
 #[cfg(feature = "mysql")]
@@ -130,12 +129,9 @@ async fn mysql_frees_no_lock_before_its_holder_is_told() {
     }
     let server = cotter_testkit::servers::Mariadb::start();
     server.migrate("");
-    let pair = async |mode| {
-        let options = format!("mode={mode}&session_timeout={}s", SILENCE.as_secs());
-        let socket =
-            format!("mysql://app:secret@localhost/cotter?socket={}&{options}", server.socket().display());
-        Pair::connect(mode, server.url(&options), socket).await
-    };
-    let pairs = [pair(MODES[0]).await, pair(MODES[1]).await];
-    a_holder_is_told_before_the_server_gives_it_up(pairs).await;
+    let path = server.socket();
+    let socket =
+        |options: &str| format!("mysql://app:secret@localhost/cotter?socket={}&{options}", path.display());
+    let urls = |options: &str| [server.url(options), socket(options)];
+    a_holder_is_told_before_the_server_gives_it_up(urls).await;
 }

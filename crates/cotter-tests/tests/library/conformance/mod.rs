@@ -51,6 +51,14 @@ fn elsewhere_on(
     }
 }
 
+/// Options with time for answers: on a busy machine, twenty clients that want one row of a database may wait for longer than the
+/// default. Nothing here depends on it; those that wait elsewhere have the default.
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+fn patient(options: &str) -> String {
+    let more = if options.is_empty() { "" } else { "&" };
+    format!("{options}{more}timeout=20s")
+}
+
 /// What the page of a store in docs/stores/ says: how long a waiter holds up the one behind it that was killed, and one that was stopped
 /// or cut off.
 pub(crate) fn costs(store: &str) -> Costs {

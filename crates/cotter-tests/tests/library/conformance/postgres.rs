@@ -1,6 +1,6 @@
 //! The PostgreSQL store against the contract.
 
-use super::{costs, elsewhere_on};
+use super::{costs, elsewhere_on, patient};
 use cotter::Name;
 use cotter::conformance::{Fixture, Waiter};
 use cotter::postgres::Store;
@@ -53,13 +53,6 @@ cotter::conformance_tests!(
     shedlock,
     shedlock()
 );
-
-/// With time for answers: on a busy machine, twenty clients that want one row may wait for longer than the default. Nothing here
-/// depends on it; those that wait elsewhere have the default.
-fn patient(options: &str) -> String {
-    let more = if options.is_empty() { "" } else { "&" };
-    format!("{options}{more}timeout=20s")
-}
 
 /// Behind something that sends reads to a replica that is far behind.
 fn behind_a_splitter(options: &str) -> Fixture {
