@@ -67,7 +67,7 @@ pub(crate) struct Schedule {
     /// The number of instants
     #[arg(short = 'n', long = "count", value_name = "N", requires = "next", default_value_t = 10)]
     count: usize,
-    /// Print a job file for the crontab FILE instead, with a comment for each guess; `-` is standard input
+    /// Read FILE as a crontab and print a job file for it, with a comment for each guess; `-` is standard input
     ///
     /// Cron's environment lines, MAILTO, `%`, users and `flock -n` are translated, or named where they cannot be. Lines in
     /// /etc/crontab and /etc/cron.d have a column for the user, and those of other files with --user-column.

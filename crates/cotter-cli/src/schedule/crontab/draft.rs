@@ -30,7 +30,7 @@ struct Job<'a> {
     entry: &'a Entry,
     name: String,
     script: String,
-    notes: Vec<String>,
+    note: Option<String>,
     variables: Variables,
 }
 
@@ -69,40 +69,29 @@ impl<'a> Draft<'a> {
             match line {
                 Line::Variable { name, value } => variables.set(name, value),
                 Line::Entry(entry) if entry.is_at_boot() => draft.at_boot.push(entry),
-                Line::Entry(entry) => draft.add(entry, variables.clone()),
+                Line::Entry(entry) => {
+                    let job = draft.job(entry, variables.clone(), lines);
+                    draft.jobs.push(job);
+                }
             }
-        }
-        draft.unwrap_all();
-        let mut taken = Vec::new();
-        for job in &mut draft.jobs {
-            let command = &*job.entry.command;
-            let command = flock::of(command).map_or(command, |wrapped| wrapped.command);
-            job.name = name::unique(command, &taken);
-            taken.push(job.name.clone());
         }
         draft
     }
 
-    fn add(&mut self, entry: &'a Entry, variables: Variables) {
-        let script = shell::script(&entry.command);
-        self.jobs.push(Job { entry, name: String::new(), script, notes: Vec::new(), variables });
-    }
-
-    /// Takes off each flock(1) whose file no other job has.
-    fn unwrap_all(&mut self) {
-        let file = |job: &Job<'_>| flock::of(&job.script).map(|wrapped| wrapped.file.to_owned());
-        let files: Vec<_> = self.jobs.iter().filter_map(file).collect();
-        for job in &mut self.jobs {
-            let Some(wrapped) = flock::of(&job.script) else { continue };
-            let shared = files.iter().filter(|file| *file == wrapped.file).count() > 1;
-            job.notes.push(match shared {
-                true => format!("`flock` stays: other lines have {}, too. `lock = \"…\"` in each of them does it on all hosts.", wrapped.file),
-                false => format!("`flock -n {}` is gone: the lock of the job does it, on all hosts.", wrapped.file),
-            });
-            if !shared {
-                job.script = wrapped.command.into();
-            }
-        }
+    /// The job for an entry, without a flock(1) whose file no other line has.
+    fn job(&self, entry: &'a Entry, variables: Variables, lines: &[Line]) -> Job<'a> {
+        let wrapped = flock::of(&entry.command);
+        let is_shared = wrapped.is_some_and(|wrapped| has_file_of_others(lines, wrapped.file));
+        let note = wrapped.map(|flock::Wrapped { file, .. }| match is_shared {
+            true => format!(
+                "`flock` stays: other lines have {file}, too. `lock = \"…\"` in each of them does it on all hosts."
+            ),
+            false => format!("`flock -n {file}` is gone: the lock of the job does it, on all hosts."),
+        });
+        let command = wrapped.map_or(&*entry.command, |wrapped| wrapped.command);
+        let name = name::unique(command, |name| self.jobs.iter().any(|job| job.name == name));
+        let script = shell::script(if is_shared { &entry.command } else { command });
+        Job { entry, name, script, note, variables }
     }
 
     pub(super) fn jobs(&self) -> usize {
@@ -129,7 +118,7 @@ impl<'a> Draft<'a> {
     }
 
     /// The file. A zone without a name is left to the reader.
-    pub(super) fn text(&self, path: &Path, zone: &Option<String>) -> String {
+    pub(super) fn text(&self, path: &Path, zone: Option<&str>) -> String {
         let mut out = format!(
             "# From {}. Look at each job before several hosts run it:\n{HEAD}",
             clean(&path.to_string_lossy())
@@ -175,7 +164,7 @@ impl<'a> Draft<'a> {
 impl Job<'_> {
     fn write(&self, out: &mut String, common: &BTreeMap<String, String>, on_failure: Option<&String>) {
         let _ = write!(out, "\n# Line {}: {}\n", self.entry.number, clean(&self.entry.text));
-        for note in &self.notes {
+        if let Some(note) = &self.note {
             let _ = writeln!(out, "# {}", clean(note));
         }
         let _ = writeln!(out, "[job.{}]", self.name);
@@ -206,6 +195,12 @@ impl Job<'_> {
         words.extend([shell.unwrap_or("/bin/sh"), "-c", &self.script]);
         Some(words)
     }
+}
+
+/// Whether more than one line takes this file's flock(1).
+fn has_file_of_others(lines: &[Line], file: &str) -> bool {
+    let takes = |line: &&Line| matches!(line, Line::Entry(entry) if flock::of(&entry.command).is_some_and(|wrapped| wrapped.file == file));
+    lines.iter().filter(takes).count() > 1
 }
 
 fn key(out: &mut String, key: &str, value: &str) {

@@ -1,48 +1,41 @@
 //! `flock -n FILE COMMAND`, which the lock of a job makes needless: a slot that becomes due during a run is not started.
 
+use super::line::first_word;
+
 /// A command that is wrapped so.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Wrapped<'a> {
     pub(super) file: &'a str,
     pub(super) command: &'a str,
 }
 
-/// Flags that do not change what happens to the second run of two: it is left out.
-const FLAGS: [&str; 8] = ["-n", "--nb", "--nonblock", "-x", "-e", "--exclusive", "-xn", "-nx"];
+/// With one of them, the second run of two is left out.
+const DOES_NOT_WAIT: [&str; 5] = ["-n", "--nb", "--nonblock", "-xn", "-nx"];
+/// What is the case without them.
+const DEFAULT: [&str; 3] = ["-x", "-e", "--exclusive"];
 
 /// `None` for anything else, also for a flock(1) that waits: what to do about that one, its owner has to say.
 pub(super) fn of(command: &str) -> Option<Wrapped<'_>> {
-    let (program, mut rest) = split(command);
-    let mut waits = true;
+    let (program, mut rest) = first_word(command);
     if program != "flock" && !program.ends_with("/flock") {
         return None;
     }
+    let mut waits = true;
     loop {
-        let (word, behind) = split(rest);
-        if FLAGS.contains(&word) {
-            waits &= !(word.starts_with("--n") || word[1..].contains('n') && !word.starts_with("--"));
-            rest = behind;
-        } else if waits
-            || word.starts_with('-')
-            || is_descriptor(word)
-            || behind.is_empty()
-            || behind.starts_with('-')
-        {
-            return None;
-        } else {
-            return Some(Wrapped { file: word, command: behind });
+        let (word, behind) = first_word(rest);
+        if DOES_NOT_WAIT.contains(&word) {
+            waits = false;
+        } else if !DEFAULT.contains(&word) {
+            let is_command = !behind.is_empty() && !behind.starts_with('-');
+            let is_file = !word.starts_with('-') && !is_descriptor(word);
+            return (!waits && is_file && is_command).then_some(Wrapped { file: word, command: behind });
         }
+        rest = behind;
     }
 }
 
 fn is_descriptor(word: &str) -> bool {
     word.chars().all(|c| c.is_ascii_digit())
-}
-
-fn split(text: &str) -> (&str, &str) {
-    let text = text.trim_start();
-    let (word, behind) = text.split_once(|c: char| c.is_whitespace()).unwrap_or((text, ""));
-    (word, behind.trim_start())
 }
 
 #[cfg(test)]

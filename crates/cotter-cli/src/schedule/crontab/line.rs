@@ -1,7 +1,7 @@
 //! The lines of a crontab, as cron(8) of Debian reads them.
 
 use super::super::file::Mistake;
-use cotter_scheduler::Cron;
+use cotter_scheduler::{Cron, Zone};
 
 /// A line that is neither empty nor a comment.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,7 +41,11 @@ pub(super) fn parse(text: &str, has_users: bool) -> Result<Vec<Line>, Vec<Mistak
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        match variable(line).map_or_else(|| entry(number, line, has_users).map(Line::Entry), Ok) {
+        let read = match variable(line) {
+            Some((name, value)) => set(name, value),
+            None => entry(number, line, has_users).map(Line::Entry),
+        };
+        match read {
             Ok(line) => lines.push(line),
             Err(message) => mistakes.push(Mistake { line: number, message }),
         }
@@ -50,13 +54,20 @@ pub(super) fn parse(text: &str, has_users: bool) -> Result<Vec<Line>, Vec<Mistak
 }
 
 /// `NAME = value`, either of them in quotes or not.
-fn variable(line: &str) -> Option<Line> {
+fn variable(line: &str) -> Option<(&str, &str)> {
     let (name, value) = line.split_once('=')?;
     let (name, value) = (unquoted(name.trim()), unquoted(value.trim()));
     let is_name = |c: char| c == '_' || c.is_ascii_alphanumeric();
     let is_variable =
         !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(is_name);
-    is_variable.then(|| Line::Variable { name: name.into(), value: value.into() })
+    is_variable.then_some((name, value))
+}
+
+fn set(name: &str, value: &str) -> Result<Line, String> {
+    if name == "CRON_TZ" {
+        Zone::named(value).map_err(|e| format!("`CRON_TZ`: {e}"))?;
+    }
+    Ok(Line::Variable { name: name.into(), value: value.into() })
 }
 
 fn unquoted(text: &str) -> &str {
@@ -86,13 +97,20 @@ fn entry(number: usize, line: &str, has_users: bool) -> Result<Entry, String> {
 
 /// The first words, and what stands behind them.
 fn words(text: &str, count: usize) -> (String, &str) {
-    let (mut found, mut rest) = (Vec::new(), text.trim_start());
-    while found.len() < count && !rest.is_empty() {
-        let (word, behind) = rest.split_once(|c: char| c.is_whitespace()).unwrap_or((rest, ""));
+    let (mut found, mut rest) = (Vec::new(), text);
+    for _ in 0..count {
+        let (word, behind) = first_word(rest);
         found.push(word);
-        rest = behind.trim_start();
+        rest = behind;
     }
-    (found.join(" "), rest)
+    (found.join(" ").trim_end().into(), rest)
+}
+
+/// The first word, and what stands behind it.
+pub(super) fn first_word(text: &str) -> (&str, &str) {
+    let text = text.trim_start();
+    let (word, behind) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    (word, behind.trim_start())
 }
 
 #[cfg(test)]
@@ -120,22 +138,20 @@ mod tests {
 
     #[test]
     fn variables_have_quotes_or_none() {
-        let set = |line: &str| match variable(line) {
-            Some(Line::Variable { name, value }) => Some((name, value)),
-            _ => None,
-        };
-        let is = |name: &str, value: &str| Some((name.to_owned(), value.to_owned()));
-        assert_eq!(set("MAILTO=ops@example.org"), is("MAILTO", "ops@example.org"));
-        assert_eq!(set("\"A\" = ' b c '"), is("A", " b c "));
-        assert_eq!(set("EMPTY="), is("EMPTY", ""));
-        assert_eq!(set("0 9 * * * A=b"), None);
+        let is = |name: &'static str, value: &'static str| Some((name, value));
+        assert_eq!(variable("MAILTO=ops@example.org"), is("MAILTO", "ops@example.org"));
+        assert_eq!(variable("\"A\" = ' b c '"), is("A", " b c "));
+        assert_eq!(variable("EMPTY="), is("EMPTY", ""));
+        assert_eq!(variable("0 9 * * * A=b"), None);
     }
 
     #[test]
     fn every_mistake_is_found() {
-        let mistakes = parse("61 * * * * x\n* * * * *\n@often x\n0 0 * * * root\n", true).unwrap_err();
+        let mistakes =
+            parse("61 * * * * x\n* * * * *\n@often x\n0 0 * * * root\nCRON_TZ=Europe/Nowhere\n", true)
+                .unwrap_err();
         let found: Vec<_> = mistakes.iter().map(|mistake| mistake.line).collect();
-        assert_eq!(found, [1, 2, 3, 4], "{mistakes:?}");
+        assert_eq!(found, [1, 2, 3, 4, 5], "{mistakes:?}");
         assert_eq!(mistakes[3].message, "there is no command after the user");
     }
 }

@@ -14,8 +14,8 @@ mod line;
 mod name;
 mod shell;
 
-use super::file::Mistake;
-use cotter_console::{Console, Exit, Failure, clean};
+use super::file::{self, Mistake};
+use cotter_console::{Console, Exit, Failure};
 use draft::Draft;
 use serde_json::json;
 use std::io::{Read, Write};
@@ -37,7 +37,7 @@ pub(super) fn print(
         Err(mistakes) => return Ok(Err(mistakes)),
     };
     let draft = Draft::of(&lines);
-    let file = draft.text(path, &zone());
+    let file = draft.text(path, zone().as_deref());
     if console.json {
         let object = json!({ "crontab": path.to_string_lossy(), "jobs": draft.jobs(), "file": file });
         writeln!(console.out(), "{object}")?;
@@ -49,12 +49,12 @@ pub(super) fn print(
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    let cannot = |e| Failure::config(format!("{}: cannot be read: {e}", clean(&path.to_string_lossy())));
     if path.as_os_str() != "-" {
-        return std::fs::read_to_string(path).map_err(cannot);
+        return file::text(path);
     }
     let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).map_err(cannot)?;
+    let read = std::io::stdin().read_to_string(&mut text);
+    read.map_err(|e| Failure::config(format!("standard input cannot be read: {e}")))?;
     Ok(text)
 }
 

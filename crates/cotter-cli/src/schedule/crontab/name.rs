@@ -27,11 +27,14 @@ const WRAP: &[&str] = &[
 ];
 
 /// A name that no other job has.
-pub(super) fn unique(command: &str, taken: &[String]) -> String {
-    let name = of(command);
-    let numbered = (2..).map(|n| format!("{name}-{n}"));
-    let mut all = std::iter::once(name.clone()).chain(numbered);
-    all.find(|name| !taken.contains(name)).unwrap_or(name)
+pub(super) fn unique(command: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    let (name, mut number) = (of(command), 1);
+    let mut free = name.clone();
+    while is_taken(&free) {
+        number += 1;
+        free = format!("{name}-{number}");
+    }
+    free
 }
 
 fn of(command: &str) -> String {
@@ -102,7 +105,6 @@ mod tests {
         ] {
             assert_eq!(of(command), name, "{command}");
         }
-        let taken = ["import".to_owned(), "import-2".to_owned()];
-        assert_eq!(unique("import", &taken), "import-3");
+        assert_eq!(unique("import", |name| ["import", "import-2"].contains(&name)), "import-3");
     }
 }

@@ -93,9 +93,13 @@ impl Mistake {
 
 /// Reads a job file. Mistakes are in the order of their lines.
 pub(crate) fn read(path: &Path) -> Result<Result<File, Vec<Mistake>>, Failure> {
-    let text = fs::read_to_string(path)
-        .map_err(|e| Failure::config(format!("{}: cannot be read: {e}", clean(&path.to_string_lossy()))))?;
-    Ok(parse(path, &text))
+    Ok(parse(path, &text(path)?))
+}
+
+/// What stands in a file.
+pub(crate) fn text(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path)
+        .map_err(|e| Failure::config(format!("{}: cannot be read: {e}", clean(&path.to_string_lossy()))))
 }
 
 fn parse(path: &Path, text: &str) -> Result<File, Vec<Mistake>> {

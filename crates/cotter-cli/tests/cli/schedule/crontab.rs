@@ -121,6 +121,18 @@ fn mistakes_have_their_lines_and_print_no_file() {
     assert!(missing.stderr.contains("/nowhere: cannot be read"), "{missing:?}");
 }
 
+#[test]
+fn a_zone_is_that_of_the_lines_below_it() {
+    let env = TestEnv::new();
+    let output = env.converted("@daily a\nCRON_TZ=Asia/Tokyo\nMAILTO=\"\"\n@daily b\n", &[]).code(0);
+    assert!(output.stdout.contains("\ntimezone = \"Europe/Berlin\"\n"), "{output:?}");
+    assert!(output.stdout.contains("[job.a]\ncrontab = \"@daily\"\nshell = \"a\"\n"), "{output:?}");
+    let b = "[job.b]\ncrontab = \"@daily\"\ntimezone = \"Asia/Tokyo\"\nshell = \"b\"\n";
+    assert!(output.stdout.ends_with(b), "{output:?}");
+    let output = env.converted("CRON_TZ=Asia/Tokio\n@daily b\n", &[]).code(78);
+    assert!(output.stderr.contains("line 1: `CRON_TZ`") && output.stdout.is_empty(), "{output:?}");
+}
+
 /// Without the option, the user would be the program.
 #[test]
 fn a_column_that_was_not_named_is_doubted() {
