@@ -70,8 +70,7 @@ fn pass_answers(mut server: TcpStream, mut client: TcpStream, is_idle: &AtomicBo
     loop {
         let mut message = vec![0; 5];
         let read = server.read_exact(&mut message).and_then(|()| {
-            let length = u32::from_be_bytes(message[1..].try_into().expect("four bytes")) as usize;
-            message.resize(1 + length, 0);
+            message.resize(1 + length(&message[1..])?, 0);
             server.read_exact(&mut message[5..])
         });
         if read.is_err() {
@@ -89,16 +88,47 @@ fn pass_answers(mut server: TcpStream, mut client: TcpStream, is_idle: &AtomicBo
 }
 
 /// A message of a client, with its type and its length, and where it begins: the first ones have no type, and are empty here.
-pub(super) fn client_message(client: &mut TcpStream, is_first: &mut bool) -> io::Result<(Vec<u8>, usize)> {
+///
+/// # Errors
+/// The connection has ended, or somebody speaks another protocol.
+pub(super) fn client_message(client: &mut impl Read, is_first: &mut bool) -> io::Result<(Vec<u8>, usize)> {
     const LOGIN: [u8; 4] = 196_608_u32.to_be_bytes();
     let mut message = vec![0; if *is_first { 4 } else { 5 }];
     client.read_exact(&mut message)?;
     let head = message.len();
-    let length = u32::from_be_bytes(message[head - 4..].try_into().expect("four bytes")) as usize;
+    let length = length(&message[head - 4..])?;
     message.resize(head + length - 4, 0);
     client.read_exact(&mut message[head..])?;
     let is_untyped = *is_first;
     *is_first = is_untyped && message.get(4..8) != Some(&LOGIN[..]);
     let body = if is_untyped { message.len() } else { 0 };
     Ok((message, body))
+}
+
+/// A length that counts itself. Clients that cannot connect ask in other protocols who listens here, and the four letters of a
+/// request read as a length would be gigabytes.
+fn length(bytes: &[u8]) -> io::Result<usize> {
+    const LONGEST: usize = 1 << 24;
+    let length = u32::from_be_bytes(bytes.try_into().map_err(io::Error::other)?) as usize;
+    match (4..=LONGEST).contains(&length) {
+        true => Ok(length),
+        false => Err(io::Error::new(io::ErrorKind::InvalidData, format!("a message of {length} bytes"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::client_message;
+    use std::io::ErrorKind;
+
+    #[test]
+    fn other_protocols_are_not_taken_for_lengths() {
+        for request in [&b"PING\r\n"[..], b"srvr", b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\0\0\0"] {
+            for is_first in [true, false] {
+                let read = client_message(&mut request.repeat(2).as_slice(), &mut { is_first });
+                let kind = read.expect_err("it is no message").kind();
+                assert_eq!(kind, ErrorKind::InvalidData, "{:?}", String::from_utf8_lossy(request));
+            }
+        }
+    }
 }
