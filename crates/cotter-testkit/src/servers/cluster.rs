@@ -9,6 +9,11 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+/// A file system in memory, and how much has to be free in it and in the memory behind it.
+const IN_MEMORY: &str = "/dev/shm";
+const ENOUGH: u64 = 8 << 30;
 
 /// Users that the server may run as where the tests run as root: its own, or one that exists everywhere.
 const SERVANTS: [&str; 2] = ["postgres", "nobody"];
@@ -71,6 +76,23 @@ pub(super) fn give_file(from: &Path, to: &Path) -> io::Result<()> {
     fs::copy(from, to)?;
     fs::set_permissions(to, fs::Permissions::from_mode(0o600))?;
     hand_over(to)
+}
+
+/// A folder for the data of one server, in memory if there is enough: a thousand files are written before it listens, and the disk
+/// is waited for at each commit. What it has written outlives its process on either.
+pub(super) fn disk() -> io::Result<TempDir> {
+    let has_room = rustix::fs::statvfs(IN_MEMORY).is_ok_and(|s| s.f_bavail * s.f_frsize >= ENOUGH);
+    match has_room && available_memory() >= ENOUGH {
+        true => tempfile::tempdir_in(IN_MEMORY),
+        false => tempfile::tempdir(),
+    }
+}
+
+/// In bytes; 0 if the system does not tell.
+fn available_memory() -> u64 {
+    let all = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = all.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok()).unwrap_or(0) << 10
 }
 
 /// Makes a new folder at `data`, whose parent belongs to the user of the server.

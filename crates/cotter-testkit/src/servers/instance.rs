@@ -21,6 +21,8 @@ pub(super) struct Instance {
     pub(super) child: Option<Child>,
     pub(super) port: u16,
     dir: TempDir,
+    /// Of its data alone.
+    disk: TempDir,
     /// Loaded into it before all other libraries.
     preload: Option<PathBuf>,
 }
@@ -38,9 +40,10 @@ impl Instance {
 
     /// The folder of the data is still to be made.
     pub(super) fn without_data() -> io::Result<Self> {
-        let this = Self { child: None, port: free_port(), dir: tempfile::tempdir()?, preload: None };
-        cluster::hand_over(this.dir())?;
-        Ok(this)
+        let (dir, disk) = (tempfile::tempdir()?, cluster::disk()?);
+        cluster::hand_over(dir.path())?;
+        cluster::hand_over(disk.path())?;
+        Ok(Self { child: None, port: free_port(), dir, disk, preload: None })
     }
 
     /// Gives it a clock that can be stepped.
@@ -60,7 +63,7 @@ impl Instance {
     }
 
     pub(super) fn data(&self) -> PathBuf {
-        self.dir().join("data")
+        self.disk.path().join("data")
     }
 
     /// The server's log.
