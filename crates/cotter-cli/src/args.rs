@@ -132,6 +132,8 @@ pub(crate) enum Command {
     Bench(cotter_demo::Bench),
     #[cfg(feature = "demo")]
     Demo(cotter_demo::Demo),
+    #[cfg(feature = "verify")]
+    Verify(cotter_verify::Verify),
     Completions(Completions),
     Man(Man),
 }

@@ -7,6 +7,7 @@
 //! | `ticket/` | locks for scripts: `acquire`, `renew`, `release` |
 //! | `elect/`, `latch` | `cotter elect`: a command under a leadership; `cotter latch` |
 //! | `list`, `show`, `evict`, `doctor` | inspecting and evicting locks |
+//! | `verify` | proving locks on a deployment |
 //! | `migrate`, `prune` | creating the tables of a store; deleting the files of unused names |
 //! | `schedule/`, `jobs`, `cron` | scheduled jobs; operating them; cron expressions |
 //! | `store`, `config`, `password` | choosing the store; the configuration file; the password file |
@@ -14,7 +15,7 @@
 //! | `prometheus`, `nearest` | the text format of Prometheus; suggestions |
 //! | `exit_codes`, `raise` | the table of exit codes; ending by a signal |
 //!
-//! `cotter bench` and `cotter demo` are in `cotter-demo`, and what all commands share is in `cotter-console`.
+//! `cotter bench` and `cotter demo` are in `cotter-demo`, `cotter verify` is in `cotter-verify`, and what all commands share is in `cotter-console`.
 
 mod args;
 mod command;
@@ -42,6 +43,8 @@ mod store;
 mod table;
 mod ticket;
 mod usage;
+#[cfg(feature = "verify")]
+mod verify;
 mod watching;
 
 use args::{Cli, Command};
@@ -86,6 +89,8 @@ fn dispatch(cli: &Cli, console: &Console) -> Result<Exit, Failure> {
             args.doubt().iter().for_each(|doubt| console.warning(doubt));
             return Ok(args.run(cli.global.json, &mut console.out(), &mut console.err())?);
         }
+        #[cfg(feature = "verify")]
+        Command::Verify(args) if args.is_without_store() => return args.run_without_store(console),
         _ => {}
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -118,6 +123,8 @@ fn dispatch(cli: &Cli, console: &Console) -> Result<Exit, Failure> {
             Command::Bench(args) => args.run(&store, console).await,
             #[cfg(feature = "demo")]
             Command::Demo(args) => args.run(&store, console).await,
+            #[cfg(feature = "verify")]
+            Command::Verify(args) => verify::run(args, &store, console).await,
             command => until_stopped(ask(command, &store, console)).await,
         };
         store.farewell().await;

@@ -10,7 +10,7 @@ use std::process::{ExitCode, ExitStatus};
 pub enum Exit {
     /// Success.
     Done,
-    /// `cotter demo`: the audit reported findings.
+    /// `cotter demo`: the audit reported findings. `cotter verify`: something was wrong.
     Unclean,
     /// `cotter show --quiet`: the lock is free.
     Free,
@@ -35,6 +35,8 @@ pub enum Exit {
     Lost,
     /// Not acquired in time; the exit code of `--busy-code`.
     Busy(u8),
+    /// `cotter verify`: too little happened to prove anything.
+    Void,
     /// An invalid reply.
     Protocol,
     /// The store denies access.
@@ -79,6 +81,7 @@ impl Exit {
             Self::Unreachable => 69,
             Self::System => 71,
             Self::Lost => 74,
+            Self::Void => Self::BUSY,
             Self::Protocol => 76,
             Self::Denied => 77,
             Self::Config => 78,

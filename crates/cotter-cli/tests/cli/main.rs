@@ -49,6 +49,8 @@ mod sqlite;
 mod terminal;
 mod tickets;
 mod usage;
+#[cfg(feature = "verify")]
+mod verify;
 mod waiting;
 #[cfg(feature = "zookeeper")]
 mod zookeeper;

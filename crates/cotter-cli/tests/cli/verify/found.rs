@@ -1,0 +1,85 @@
+//! Clients that are broken in known ways, and one that is right.
+
+use super::{kinds, verdict, verify};
+use crate::env::{Output, TestEnv};
+use serde_json::Value;
+use std::fs;
+
+const LOCK: &str = include_str!("lock.py");
+
+fn client(way: &str, options: &[&str]) -> Output {
+    let env = TestEnv::new();
+    fs::write(env.path("lock.py"), LOCK).unwrap();
+    let folder = env.path("locks");
+    let command = format!("exec python3 {} {} {way}", env.path("lock.py").display(), folder.display());
+    verify(&env, &[&["--json", "--client", &command], options].concat())
+}
+
+/// It is found, as this kind and nothing else.
+#[track_caller]
+fn found(way: &str, options: &[&str], due: &[&str]) -> Value {
+    let output = client(way, options).code(1).silent();
+    let verdict = verdict(&output);
+    assert_eq!(verdict["outcome"], "failed", "{output:?}");
+    assert_eq!(kinds(&verdict).into_iter().collect::<Vec<_>>(), due, "{output:?}");
+    verdict
+}
+
+#[test]
+fn a_right_lock_in_another_language_passes() {
+    let output = client("right", &[]).code(0).silent();
+    let verdict = verdict(&output);
+    assert_eq!((&verdict["outcome"], &verdict["tokens"]), (&"passed".into(), &true.into()), "{output:?}");
+    assert!(verdict["what"].as_str().unwrap().starts_with("the client `exec python3 "), "{output:?}");
+}
+
+/// A holder that was paused gives back the lock of the next one.
+#[test]
+fn a_release_without_a_check_of_the_owner_is_found() {
+    let verdict = found("no-owner-check", &["--names", "1"], &["overlap"]);
+    assert!(verdict["paused_holders"].as_u64().unwrap() > 0, "{verdict}");
+}
+
+#[test]
+fn a_lease_by_a_clock_that_stands_still_during_a_pause_is_found() {
+    let verdict = found("own-clock", &[], &["overlap-after-pause"]);
+    let message = verdict["violations"][0]["message"].as_str().unwrap();
+    assert!(message.contains(" had been paused for "), "{message}");
+}
+
+#[test]
+fn no_lock_at_all_is_found() {
+    let verdict = found("no-lock", &["--no-faults"], &["overlap"]);
+    assert!(verdict["violations"].as_array().unwrap().len() > 10, "{verdict}");
+    assert_eq!(verdict["tokens"], false, "{verdict}");
+}
+
+#[test]
+fn a_token_that_is_given_twice_is_found() {
+    found("same-token", &["--no-faults"], &["repeated-token"]);
+}
+
+#[test]
+fn a_lock_that_is_never_free_again_is_found() {
+    let verdict = found(
+        "never-free",
+        &["--no-faults", "--patience", "1s", "--min-contended", "0"],
+        &["idle-waiter", "left-behind"],
+    );
+    assert!(verdict["acquired"].as_u64().unwrap() < 3, "{verdict}");
+}
+
+/// What a client says is told, where it is not a line of the protocol.
+#[test]
+fn a_client_that_does_not_keep_to_the_protocol_is_refused() {
+    let env = TestEnv::new();
+    for (command, code, says) in [
+        ("echo hello", 76, "it says \"hello\": a line is `acquired"),
+        ("read line; echo released", 76, "`released` instead of `acquired` or `failed`"),
+        ("exit 3", 3, "a process ended before it had acquired anything"),
+        ("nonsuch-program", 127, "a process ended before it had acquired anything"),
+    ] {
+        let output = verify(&env, &["--client", command]).code(code);
+        assert!(output.stderr.contains(says), "{command}: {output:?}");
+    }
+}

@@ -1,0 +1,40 @@
+//! `cotter verify check`: a history from elsewhere.
+
+use crate::args::Judgement;
+use crate::history::{self, Believed, Mistake};
+use crate::judge::{Outcome, judge};
+use crate::run::{cannot_write, created};
+use crate::{plot, report};
+use clap::Args;
+use cotter_console::{Console, Exit, Failure, clean};
+use std::path::PathBuf;
+
+/// Judge a history, of --history or from elsewhere
+///
+/// docs/verify.md has the format of its lines.
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// The file with the history
+    file: PathBuf,
+    #[command(flatten)]
+    judgement: Judgement,
+}
+
+pub(crate) fn run(args: &Check, console: &Console) -> Result<Exit, Failure> {
+    let file = clean(&args.file.to_string_lossy());
+    let text = std::fs::read_to_string(&args.file)
+        .map_err(|e| Failure::config(format!("{file} cannot be read: {e}")))?;
+    let mistake = |mistake: Mistake| Failure::config(format!("{file}:{}: {}", mistake.line, mistake.text));
+    let events = history::read(&text).map_err(mistake)?;
+    let run = Believed::of(&events).map_err(mistake)?;
+    let verdict = judge(&run, args.judgement.needed(2));
+    if let Some(path) = &args.judgement.plot {
+        plot::draw(&run, &verdict.violations, &mut created(path)?).map_err(|e| cannot_write("--plot", &e))?;
+    }
+    report::show(&format!("the history {file}"), &verdict, console)?;
+    Ok(match verdict.outcome() {
+        Outcome::Passed => Exit::Done,
+        Outcome::Failed => Exit::Unclean,
+        Outcome::Void => Exit::Void,
+    })
+}
