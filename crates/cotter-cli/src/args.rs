@@ -194,5 +194,6 @@ mod tests {
     fn the_workbench_is_there_with_its_feature_only() {
         let has = |name: &str| Cli::command().find_subcommand(name).is_some();
         assert_eq!(["bench", "demo", "run"].map(has), [cfg!(feature = "demo"), cfg!(feature = "demo"), true]);
+        assert_eq!(has("verify"), cfg!(feature = "verify"));
     }
 }

@@ -1,6 +1,5 @@
 //! The judgement for people and programs.
 
-use crate::history::millis;
 use crate::judge::{Figures, Kind, Outcome, Verdict, Violation};
 use cotter_console::duration::words;
 use cotter_console::{Console, Failure, clean};
@@ -9,6 +8,8 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Duration;
 
+/// Nanoseconds of a millisecond.
+const MS: u64 = 1_000_000;
 /// The widest line.
 const WIDTH: usize = 80;
 /// So many violations of each kind are told in words; all are in the JSON and in the picture.
@@ -111,7 +112,7 @@ fn as_json(title: &str, verdict: &Verdict) -> Value {
         "paused": figures.paused[0], "paused_holders": figures.paused[1],
         "killed": figures.killed[0], "killed_holders": figures.killed[1],
         "losses_told": figures.told, "failed": figures.failed, "failure": figures.failure, "tokens": figures.has_tokens,
-        "longest_wait_ms": millis(figures.longest_wait).round(), "took_ms": millis(figures.took).round(),
+        "longest_wait_ms": figures.longest_wait / MS, "took_ms": figures.took / MS,
         "violations": verdict.violations.iter().map(violation).collect::<Vec<_>>(),
         "void": verdict.void,
     })

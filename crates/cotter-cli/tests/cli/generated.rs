@@ -64,6 +64,8 @@ const LINES: [&[&str]; 17] = [
     &["schedule", "/nowhere"],
     &["jobs", "--group", "g", "list"],
     &["cron", "@daily"],
+    #[cfg(feature = "verify")]
+    &["verify", "check", "/nowhere"],
     &["completions", "bash"],
     &["man"],
 ];

@@ -78,9 +78,10 @@ pub(crate) async fn run(args: &Verify, store: &Store, console: &Console) -> Resu
     shared.log.record(0, What::Run(bounds));
     let contend = contend(args, &shared, &end, &mut stops, console);
     let stopped = LocalSet::new().run_until(contend).await?;
-    if let (None, Some(client)) = (stopped, &store.client) {
-        left::look(client, &prefix, &shared).await?;
-    }
+    let looked = match (stopped, &store.client) {
+        (None, Some(client)) => left::look(client, &prefix, &shared).await,
+        _ => Ok(()),
+    };
     if let Some(client) = &store.client {
         left::clean_up(client, &prefix).await;
     }
@@ -93,6 +94,10 @@ pub(crate) async fn run(args: &Verify, store: &Store, console: &Console) -> Resu
     }
     let title = format!("{} on {}", shared.program, store.public_url);
     report::show(&title, &verdict, console)?;
+    if verdict.outcome() != Outcome::Failed {
+        // A store that is away at the end was judged all the same.
+        looked?;
+    }
     Ok(match (verdict.outcome(), stopped) {
         (Outcome::Failed, _) => Exit::Unclean,
         (_, Some(signal)) => Exit::Interrupted(signal),

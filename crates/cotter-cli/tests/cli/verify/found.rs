@@ -1,6 +1,6 @@
 //! Clients that are broken in known ways, and one that is right.
 
-use super::{kinds, verdict, verify};
+use super::{blocks, kinds, verdict, verify};
 use crate::env::{Output, TestEnv};
 use serde_json::Value;
 use std::fs;
@@ -15,10 +15,11 @@ fn client(way: &str, options: &[&str]) -> Output {
     verify(&env, &[&["--json", "--client", &command], options].concat())
 }
 
-/// It is found, as this kind and nothing else.
+/// It is found, as this kind and nothing else; what depends on who meets whom, in one of several runs.
 #[track_caller]
 fn found(way: &str, options: &[&str], due: &[&str]) -> Value {
-    let output = client(way, options).code(1).silent();
+    let mut runs = (0..5).map(|_| client(way, options));
+    let output = runs.find(|output| output.code == 1).expect("a run that has found it").silent();
     let verdict = verdict(&output);
     assert_eq!(verdict["outcome"], "failed", "{output:?}");
     assert_eq!(kinds(&verdict).into_iter().collect::<Vec<_>>(), due, "{output:?}");
@@ -27,10 +28,23 @@ fn found(way: &str, options: &[&str], due: &[&str]) -> Value {
 
 #[test]
 fn a_right_lock_in_another_language_passes() {
-    let output = client("right", &[]).code(0).silent();
+    let mut runs = (0..3).map(|_| client("right", &[]));
+    let output = runs.find(|output| output.code != 75).expect("a run that is not void").code(0).silent();
     let verdict = verdict(&output);
     assert_eq!((&verdict["outcome"], &verdict["tokens"]), (&"passed".into(), &true.into()), "{output:?}");
     assert!(verdict["what"].as_str().unwrap().starts_with("the client `exec python3 "), "{output:?}");
+}
+
+#[test]
+fn the_client_of_the_page_passes() {
+    let [script] = blocks("python")[..] else { panic!("one client is on the page") };
+    let env = TestEnv::new();
+    let here = script.replace("/run/locks", &env.path("locks").display().to_string());
+    assert_ne!(here, script);
+    fs::write(env.path("client.py"), here).unwrap();
+    let command = format!("exec python3 {}", env.path("client.py").display());
+    let output = verify(&env, &["--client", &command, "--time", "6s"]).code(0).silent();
+    assert!(output.stdout.contains("none were told: not checked"), "{output:?}");
 }
 
 /// A holder that was paused gives back the lock of the next one.

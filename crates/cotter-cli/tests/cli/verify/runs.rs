@@ -1,6 +1,6 @@
 //! Runs with cotter's own processes.
 
-use super::{passes, verdict, verify};
+use super::{blocks, passes, verdict, verify};
 use crate::env::{Running, TestEnv, is_alive};
 use crate::plays::children;
 use cotter_testkit::servers::Redis;
@@ -39,13 +39,24 @@ fn the_history_and_the_picture_are_those_of_the_run() {
     }
 }
 
+/// As the page shows it, but for the numbers.
 #[test]
 fn lines_for_people_fit_a_terminal() {
     let env = TestEnv::new();
-    let output = verify(&env, &[]).code(0).silent();
-    let lines: Vec<_> = output.stdout.lines().collect();
-    assert!(lines[0].starts_with("cotter on file://") && lines.last() == Some(&"passed"), "{output:?}");
-    assert!(lines[1..].iter().all(|line| line.chars().count() <= 80), "{output:?}");
+    let [shown] = blocks("console")[..] else { panic!("one run is on the page") };
+    let (command, shown) = shown.split_once('\n').unwrap();
+    let words: Vec<_> = command.strip_prefix("$ cotter verify ").unwrap().split(' ').collect();
+    let output = verify(&env, &words).code(0).silent();
+    let plain = |text: &str| {
+        let is_told = |word: &&str| !word.contains('/') && !word.contains(|c: char| c.is_ascii_digit());
+        text.lines()
+            .map(|line| line.split(' ').filter(is_told).collect())
+            .collect::<Vec<Vec<_>>>()
+            .concat()
+            .join(" ")
+    };
+    assert_eq!(plain(&output.stdout).replace(" ms ", " s "), plain(shown));
+    assert!(output.stdout.lines().skip(1).all(|line| line.chars().count() <= 80), "{output:?}");
 }
 
 #[test]
