@@ -1,7 +1,7 @@
-//! Holds and waits, made of events.
+//! A run, made of events.
 
 use super::track::State;
-use super::{Bounds, Event, Mistake, What};
+use super::{Bounds, End, Event, Hold, Mistake, Wait, What};
 use std::collections::BTreeMap;
 
 /// A run: who believed to hold what from when to when, who waited, and what was done to them.
@@ -33,61 +33,6 @@ pub struct Believed {
     pub begin: u64,
     /// When it was over.
     pub end: u64,
-}
-
-/// Somebody believed to hold a name, from `got` to `end`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hold {
-    /// Of which lock.
-    pub name: String,
-    /// Who.
-    pub process: u32,
-    /// The fencing token, if it has one.
-    pub token: Option<u64>,
-    /// From when.
-    pub got: u64,
-    /// Until when.
-    pub end: u64,
-    /// How it ended.
-    pub by: End,
-}
-
-impl Hold {
-    /// Whether there was anything to believe when it was told: a process may be paused on its way.
-    #[must_use]
-    pub fn is_real(&self) -> bool {
-        self.got < self.end
-    }
-}
-
-/// How a belief ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
-    /// It was given back.
-    Released,
-    /// The loss was told.
-    Lost,
-    /// Its deadline passed.
-    Deadline,
-    /// The process was killed, or ended by itself.
-    Died,
-    /// It had not ended when the run was over.
-    Open,
-}
-
-/// Somebody wanted a name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wait {
-    /// Of which lock.
-    pub name: String,
-    /// Who.
-    pub process: u32,
-    /// From when.
-    pub from: u64,
-    /// Until when.
-    pub to: u64,
-    /// Whether it got the lock.
-    pub got: bool,
 }
 
 impl Believed {

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `event` | what is recorded |
 //! | `line` | an event as a line of JSON |
-//! | `believed` | holds and waits, made of events |
+//! | `span` | holds and waits |
+//! | `believed` | a run, made of events |
 //! | `track` | one process, as its events come |
 //! | `recorder` | where events are recorded |
 
@@ -12,12 +13,14 @@ mod believed;
 mod event;
 mod line;
 mod recorder;
+mod span;
 mod track;
 
-pub use believed::{Believed, End, Hold, Wait};
+pub use believed::Believed;
 pub use event::{Bounds, Event, What};
 pub use line::{Mistake, read, write};
 pub(crate) use recorder::Recorder;
+pub use span::{End, Hold, Wait};
 
 /// Milliseconds, for texts.
 pub(crate) fn millis(nanos: u64) -> f64 {

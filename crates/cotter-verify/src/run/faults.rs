@@ -16,13 +16,13 @@ const LOOKING: Duration = Duration::from_millis(500);
 const TICK: Duration = Duration::from_millis(5);
 
 /// Pauses and kills in turn, until the run is over. Returns how many were planned.
-pub(super) async fn inject(shared: Rc<Shared>, none: bool) -> usize {
+pub(super) async fn inject(shared: Rc<Shared>) -> usize {
     let mut over = shared.over.clone();
     let (mut planned, mut is_pause) = (0, true);
-    while !none {
+    loop {
         let rest = shared.bounds.ttl.mul_f64(rand::random_range(0.1..0.5));
         tokio::select! {
-            _ = over.wait_for(|over| *over) => break,
+            _ = over.wait_for(|over| *over) => return planned,
             () = sleep(rest) => {}
         }
         let Some(slot) = victim(&shared).await else { continue };
@@ -35,7 +35,6 @@ pub(super) async fn inject(shared: Rc<Shared>, none: bool) -> usize {
         }
         is_pause = !is_pause;
     }
-    planned
 }
 
 /// A process that holds a lock, if there is one soon, and any other one otherwise.

@@ -61,7 +61,7 @@ pub(crate) async fn run(args: &Verify, store: &Store, console: &Console) -> Resu
         let lease = Lease::renewed(args.plan.ttl);
         client.mutex(format!("{prefix}:0")).lease(lease).lock().await?.finish().await?;
     }
-    let plot = args.report.judgement.plot.as_deref().map(|path| created(path)).transpose()?;
+    let plot = args.report.judgement.plot.as_deref().map(created).transpose()?;
     let history = args.report.history.as_deref().map(created).transpose()?;
     let ttl = args.plan.ttl;
     let bounds = Bounds { ttl, patience: args.plan.patience.unwrap_or(Bounds::patience(ttl)) };
@@ -127,7 +127,13 @@ async fn contend(
     for slot in &shared.slots {
         drivers.spawn_local(driver::drive(shared.clone(), slot.clone()));
     }
-    let mut faults = tokio::task::spawn_local(faults::inject(shared.clone(), args.plan.no_faults));
+    let faults = (!args.plan.no_faults).then(|| faults::inject(shared.clone()));
+    let mut faults = tokio::task::spawn_local(async move {
+        match faults {
+            Some(faults) => faults.await,
+            None => 0,
+        }
+    });
     let status = StatusLine::new(!console.quiet && !console.json);
     let stopped = tokio::select! {
         biased;
