@@ -25,8 +25,9 @@ fn redis_passes() {
 fn the_history_and_the_picture_are_those_of_the_run() {
     let env = TestEnv::new();
     let [history, plot] = ["h.jsonl", "p.svg"].map(|name| env.path(name).display().to_string());
-    let output = verify(&env, &["--json", "--history", &history, "--plot", &plot]).code(0).silent();
-    let again = env.run(["verify", "check", &history, "--json"]).code(0).silent();
+    let output =
+        verify(&env, &["--json", "--time", "8s", "--history", &history, "--plot", &plot]).code(0).silent();
+    let again = env.run(["verify", "check", &history, "--json", "--min-contended", "5"]).code(0).silent();
     let [mut one, mut other] = [&output, &again].map(verdict);
     for verdict in [&mut one, &mut other] {
         verdict["what"].take();
