@@ -1,35 +1,42 @@
 //! Clients that are broken in known ways, and one that is right.
 
-use super::{blocks, kinds, verdict, verify};
-use crate::env::{Output, TestEnv};
+use super::{blocks, kinds, not_void, verdict, verify};
+use crate::env::TestEnv;
 use serde_json::Value;
 use std::fs;
 
 const LOCK: &str = include_str!("lock.py");
 
-fn client(way: &str, options: &[&str]) -> Output {
+/// The environment, and the words that make verify try this client.
+fn client(way: &str) -> (TestEnv, String) {
     let env = TestEnv::new();
     fs::write(env.path("lock.py"), LOCK).unwrap();
     let folder = env.path("locks");
     let command = format!("exec python3 {} {} {way}", env.path("lock.py").display(), folder.display());
-    verify(&env, &[&["--json", "--client", &command], options].concat())
+    (env, command)
 }
 
-/// It is found, as this kind and nothing else; what depends on who meets whom, in one of several runs.
+/// It is found, as this kind, sooner or later: what goes wrong depends on who meets whom. Two of which one was paused meanwhile
+/// may be among them.
 #[track_caller]
 fn found(way: &str, options: &[&str], due: &[&str]) -> Value {
-    let mut runs = (0..5).map(|_| client(way, options));
-    let output = runs.find(|output| output.code == 1).expect("a run that has found it").silent();
+    let (env, command) = client(way);
+    let run = |_| verify(&env, &[&["--json", "--client", &command], options].concat());
+    let output = (0..60).map(run).find(|output| output.code == 1).expect("a run that has found it").silent();
     let verdict = verdict(&output);
     assert_eq!(verdict["outcome"], "failed", "{output:?}");
-    assert_eq!(kinds(&verdict).into_iter().collect::<Vec<_>>(), due, "{output:?}");
+    let kinds = kinds(&verdict);
+    assert!(due.iter().all(|kind| kinds.contains(kind)), "{output:?}");
+    let is_due =
+        |kind: &&str| due.contains(kind) || *kind == "overlap-after-pause" && due.contains(&"overlap");
+    assert!(kinds.iter().all(is_due), "{output:?}");
     verdict
 }
 
 #[test]
 fn a_right_lock_in_another_language_passes() {
-    let mut runs = (0..3).map(|_| client("right", &[]));
-    let output = runs.find(|output| output.code != 75).expect("a run that is not void").code(0).silent();
+    let (env, command) = client("right");
+    let output = not_void(&env, &["--json", "--client", &command]).code(0).silent();
     let verdict = verdict(&output);
     assert_eq!((&verdict["outcome"], &verdict["tokens"]), (&"passed".into(), &true.into()), "{output:?}");
     assert!(verdict["what"].as_str().unwrap().starts_with("the client `exec python3 "), "{output:?}");
@@ -43,7 +50,7 @@ fn the_client_of_the_page_passes() {
     assert_ne!(here, script);
     fs::write(env.path("client.py"), here).unwrap();
     let command = format!("exec python3 {}", env.path("client.py").display());
-    let output = verify(&env, &["--client", &command, "--time", "6s"]).code(0).silent();
+    let output = not_void(&env, &["--client", &command]).code(0).silent();
     assert!(output.stdout.contains("none were told: not checked"), "{output:?}");
 }
 

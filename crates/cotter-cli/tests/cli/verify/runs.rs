@@ -1,6 +1,6 @@
 //! Runs with cotter's own processes.
 
-use super::{blocks, passes, verdict, verify};
+use super::{blocks, not_void, passes, verdict, verify};
 use crate::env::{Running, TestEnv, is_alive};
 use crate::plays::children;
 use cotter_testkit::servers::Redis;
@@ -26,7 +26,7 @@ fn the_history_and_the_picture_are_those_of_the_run() {
     let env = TestEnv::new();
     let [history, plot] = ["h.jsonl", "p.svg"].map(|name| env.path(name).display().to_string());
     let output =
-        verify(&env, &["--json", "--time", "8s", "--history", &history, "--plot", &plot]).code(0).silent();
+        not_void(&env, &["--json", "--time", "8s", "--history", &history, "--plot", &plot]).code(0).silent();
     let again = env.run(["verify", "check", &history, "--json", "--min-contended", "5"]).code(0).silent();
     let [mut one, mut other] = [&output, &again].map(verdict);
     for verdict in [&mut one, &mut other] {
@@ -47,7 +47,7 @@ fn lines_for_people_fit_a_terminal() {
     let [shown] = blocks("console")[..] else { panic!("one run is on the page") };
     let (command, shown) = shown.split_once('\n').unwrap();
     let words: Vec<_> = command.strip_prefix("$ cotter verify ").unwrap().split(' ').collect();
-    let output = verify(&env, &words).code(0).silent();
+    let output = not_void(&env, &words).code(0).silent();
     let plain = |text: &str| {
         let is_told = |word: &&str| !word.contains('/') && !word.contains(|c: char| c.is_ascii_digit());
         text.lines()
