@@ -88,7 +88,9 @@ impl Haproxy {
         this.process.start(&mut command);
         let listens = first_within(START_TIMEOUT, || {
             assert!(!this.process.has_ended(), "haproxy has ended: {}", this.log());
-            TcpStream::connect(("127.0.0.1", this.port)).ok()
+            // For its administrator it listens a little later.
+            TcpStream::connect(("127.0.0.1", this.port)).ok()?;
+            UnixStream::connect(this.socket()).ok()
         });
         assert!(listens.is_some(), "haproxy does not listen");
         this
