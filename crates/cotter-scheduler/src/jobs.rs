@@ -1,12 +1,13 @@
 //! Inspection and control of the jobs of a group.
 
 use crate::host::Host;
+use crate::notes::hosts::owned::OfAll;
 use crate::notes::{
     Arguments, Control, Entry, GroupControl, JobControl, Pause, State, edit_group, edit_job, history, hosts,
     load_all, load_control, one_shots, roster, standby, waits,
 };
 use crate::pausing::Pausing;
-use crate::status::{JobStatus, stand_by, status, waits_for};
+use crate::status::{JobStatus, orphaned, stand_by, status, waits_for};
 use crate::{Error, ErrorKind, Result, UnixTime};
 use cotter::Client;
 
@@ -68,6 +69,24 @@ impl Jobs {
     /// # Errors
     /// [`ErrorKind::Store`], [`ErrorKind::NoNotes`]; [`ErrorKind::ForeignNote`] for a note that cannot be read.
     pub async fn list(&self) -> Result<Vec<JobStatus>> {
+        Ok(self.list_with_hosts().await?.0)
+    }
+
+    /// The names of the jobs that no scheduler of the group [has](JobStatus::orphaned); `None` if no scheduler runs, for then nobody
+    /// tells which jobs were removed.
+    ///
+    /// Needs a tokio runtime.
+    ///
+    /// # Errors
+    /// As [`list`](Self::list).
+    pub async fn orphaned(&self) -> Result<Option<Vec<String>>> {
+        let (jobs, hosts) = self.list_with_hosts().await?;
+        let names = jobs.into_iter().filter(|job| job.orphaned).map(|job| job.name);
+        Ok((hosts > 0).then(|| names.collect()))
+    }
+
+    /// The status of all jobs, and how many schedulers it was compared with.
+    async fn list_with_hosts(&self) -> Result<(Vec<JobStatus>, usize)> {
         let control = self.control().await?;
         let now = store_time(&self.client).await?;
         let names: Vec<String> = roster::read(&self.client, &self.group).await?.into_iter().collect();
@@ -75,19 +94,23 @@ impl Jobs {
         let notes = load_all(&self.client, locks).await?;
         let mut standby = standby::read(&self.client, &self.group, now).await?;
         let mut waits = waits::read(&self.client, &self.group, now).await?;
+        // Later than the names: a scheduler says what it has before it adds a name.
+        let marks = hosts::read(&self.client, &self.group, now).await?;
+        let owned = OfAll::of(&marks);
         let mut found = Vec::new();
         for (name, note) in names.into_iter().zip(notes) {
             if let Some(state) = note.map_or(Ok(None), |n| State::parse(&name, &n.bytes))? {
                 let hosts = standby.remove(&name).unwrap_or_default();
                 let waiting = waits.remove(&name).unwrap_or_default();
                 found.push(JobStatus {
+                    orphaned: orphaned(&name, &state, &owned),
                     standby: stand_by(hosts, &state),
                     waits: waits_for(waiting, &state),
                     ..status(name, &state, &control, now)
                 });
             }
         }
-        Ok(found)
+        Ok((found, marks.len()))
     }
 
     /// Lists the schedulers of the group that run, ordered by host. Each of them says so when it starts, every two minutes, and when

@@ -1,6 +1,7 @@
 //! The status of a job: what its notes and the requests to it tell, at an instant of the store's clock.
 
 use crate::decide::{due_since, settled_until, slot_after};
+use crate::notes::hosts::owned::OfAll;
 use crate::notes::{Control, JobControl, State, standby, waits};
 use crate::{Ending, UnixTime};
 use std::time::Duration;
@@ -56,6 +57,9 @@ pub struct JobStatus {
     /// What the next run waits for, as the schedulers have said that were about to start it; empty if it does not wait, or not for
     /// five seconds yet. A scheduler that was killed while it waited is shown for two minutes more.
     pub waits: Vec<WaitsFor>,
+    /// Whether no scheduler that [runs](crate::Jobs::hosts) has this job: it was removed from all of them, or none runs. False if one of
+    /// them does not say which jobs it has, as it does for up to a thousand, and while the job runs.
+    pub orphaned: bool,
 }
 
 impl JobStatus {
@@ -123,7 +127,15 @@ pub(crate) fn status(name: String, state: &State, control: &Control, now: UnixTi
         ending: run.and_then(|run| run.ending()),
         standby: Vec::new(),
         waits: Vec::new(),
+        orphaned: false,
     }
+}
+
+/// Whether no scheduler has a job.
+pub(crate) fn orphaned(name: &str, state: &State, owned: &OfAll) -> bool {
+    let started = state.run.as_ref().map(|run| run.started);
+    let touched = started.map_or(state.defined_at, |started| started.max(state.defined_at));
+    state.unfinished().is_none() && owned.lack(name, touched)
 }
 
 fn next_slot(state: &State, asked: &JobControl, now: UnixTime) -> Option<UnixTime> {

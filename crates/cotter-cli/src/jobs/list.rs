@@ -89,7 +89,9 @@ fn or_none(text: Option<String>) -> String {
 }
 
 fn full_state(job: &JobStatus, now: UnixTime) -> String {
-    state(job, now) + &overdue(job, now) + &standby(job)
+    let state = state(job, now);
+    let orphaned = orphaned(job, &state);
+    state + &overdue(job, now) + &orphaned + &standby(job)
 }
 
 fn took(job: &JobStatus) -> Option<String> {
@@ -117,8 +119,17 @@ fn state(job: &JobStatus, now: UnixTime) -> String {
             format!("retrying, attempt {}", job.attempt.unwrap_or_default() + 1)
         }
         (false, false) if job.requests > 0 => format!("triggered{}", by(&job.asked_by)),
+        (false, false) if job.orphaned => NOBODY.to_owned(),
         (false, false) => "waiting".to_owned(),
     }
+}
+
+/// Said of a job that no scheduler has.
+const NOBODY: &str = "no host has this job";
+
+/// That nobody has it, beside another state.
+fn orphaned(job: &JobStatus, state: &str) -> String {
+    if job.orphaned && state != NOBODY { format!("; {NOBODY}") } else { String::new() }
 }
 
 /// What a job waits for that others hold.
@@ -174,6 +185,7 @@ pub(super) fn object(job: &JobStatus) -> Value {
         "outcome": job.ending.as_ref().map(Ending::word),
         "reason": job.ending.as_ref().and_then(Ending::reason),
         "waits": job.waits.iter().map(wait_object).collect::<Vec<_>>(),
+        "orphaned": job.orphaned,
         "standby": job.standby.iter().map(standby_object).collect::<Vec<_>>(),
     })
 }

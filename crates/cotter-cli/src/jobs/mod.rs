@@ -6,11 +6,13 @@
 //! | `watch` | the same again and again |
 //! | `arguments` | the arguments of a requested run |
 //! | `hosts` | the schedulers that run |
+//! | `forget` | jobs that were removed |
 //! | `history` | the last runs of one |
 //! | `one_shots` | runs at a time of their own |
 //! | `pauses` | what is said about pauses |
 
 pub(crate) mod arguments;
+mod forget;
 mod history;
 mod hosts;
 mod list;
@@ -104,10 +106,7 @@ enum Action {
     /// Show the last runs of a job, oldest first
     History(history::History),
     /// Forget a job that was removed: its state, its history, and any requests for it; exits with 75 while it is running
-    Forget {
-        /// The name of the job within the group
-        job: String,
-    },
+    Forget(forget::Forget),
 }
 
 /// One job, or all.
@@ -162,10 +161,7 @@ pub(crate) async fn run(args: &Jobs, global: &Global, console: &Console) -> Resu
         Action::Pending => one_shots::print(&jobs.pending().await?, console)?,
         Action::Cancel { id } => return one_shots::cancel(&jobs, id, console).await,
         Action::History(which) => history::print(jobs.history(&which.job).await?, which, console)?,
-        Action::Forget { job } => {
-            jobs.forget(job).await?;
-            console.confirm(&format!("{job}: forgotten"));
-        }
+        Action::Forget(which) => return forget::run(&jobs, which, console).await,
     }
     Ok(Exit::Done)
 }

@@ -1,8 +1,11 @@
 //! The schedulers that run, as they have said themselves: a definition in the store does not tell whether anybody follows it.
 
+pub(crate) mod owned;
+
 use super::{instant, load_all, shown};
 use crate::UnixTime;
-use cotter::{Client, Result};
+use cotter::{Client, Note, Result};
+use owned::Owned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -38,6 +41,9 @@ pub(crate) struct Mark {
     /// The offset of its clock, in milliseconds.
     #[serde(rename = "o")]
     pub(crate) off: u64,
+    /// The jobs that it has; `None` if it does not say.
+    #[serde(rename = "j", default, skip_serializing_if = "Option::is_none")]
+    pub(crate) jobs: Option<Owned>,
 }
 
 /// The marks by the ids of schedulers.
@@ -57,6 +63,11 @@ pub(crate) async fn tell(
         all.remove(id);
         if let Some(mark) = mark {
             all.insert(id.to_owned(), mark.clone());
+            // That it runs is always written. Half of the note is left for those that only say this.
+            let is_full = serde_json::to_vec(all).is_ok_and(|bytes| bytes.len() > Note::MAX_BYTES / 2);
+            if let Some(own) = all.get_mut(id).filter(|_| is_full) {
+                own.jobs = None;
+            }
         }
     })
     .await

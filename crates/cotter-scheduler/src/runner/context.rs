@@ -1,5 +1,6 @@
 //! State shared by all tasks of a runner, and requests to a store that may be down.
 
+use super::presence::Presence;
 use super::workers::Workers;
 use super::{Settings, StoreClock};
 use crate::decide::MAX_NOTE_LEAD;
@@ -20,6 +21,7 @@ pub(super) struct Context {
     pub(super) settings: Settings,
     pub(super) clock: Arc<StoreClock>,
     pub(super) workers: Workers,
+    pub(super) presence: Presence,
     /// Limits concurrent reads of notes without a lock.
     pub(super) reads: Semaphore,
     pub(super) stop: watch::Sender<Stop>,
@@ -66,6 +68,7 @@ impl Context {
         Self {
             id: format!("{:016x}", rand::rng().random::<u64>()),
             workers: Workers::new(settings.workers),
+            presence: Presence::default(),
             reads: Semaphore::new(32),
             settings,
             clock,

@@ -234,7 +234,11 @@ impl Dispatcher {
                 self.put(*job);
                 let _ = done.send(());
             }
-            Command::Remove(job, done) => drop(done.send(self.agenda.remove(&job))),
+            Command::Remove(job, done) => {
+                let was_there = self.agenda.remove(&job);
+                self.context.presence.has(self.agenda.names().iter());
+                let _ = done.send(was_there);
+            }
         }
     }
 
@@ -248,12 +252,14 @@ impl Dispatcher {
         for job in jobs {
             self.set(job);
         }
+        self.context.presence.has(self.agenda.names().iter());
         tokio::spawn(async move { register(&context, &names).await });
     }
 
     fn put(&mut self, job: Job) {
         let (context, job_too) = (self.context.clone(), job.clone());
         self.set(job);
+        self.context.presence.has(self.agenda.names().iter());
         tokio::spawn(async move { register(&context, &[job_too]).await });
     }
 

@@ -108,7 +108,7 @@ pub(crate) async fn run(
     let mut around = JoinSet::new();
     around.spawn(control::listen(context.clone(), seen));
     around.spawn(clock_check::run(context.clone()));
-    around.spawn(presence::run(context.clone(), context.clock.now()));
+    around.spawn(presence::run(context.clone()));
     let mut dispatcher = Dispatcher::new(&context, jobs);
     context.settings.runs.store(true, Ordering::Relaxed);
     dispatcher.run(&mut commands, stop).await;
@@ -123,12 +123,14 @@ async fn prepare(context: &Context, jobs: &[Job]) -> Result<control::Seen, Halt>
     let seen = control::load(context).await?;
     context.ask(Stop::Starts, || context.clock.measure()).await?;
     context.is_clock_off();
+    context.presence.has(jobs.iter().map(Job::name));
     register(context, jobs).await?;
     Ok(seen)
 }
 
-/// Adds the jobs to the list of names.
+/// Adds the jobs to the list of names, once it is said that this scheduler has them.
 async fn register(context: &Context, jobs: &[Job]) -> Result<(), Halt> {
+    let _ = presence::say(context).await;
     let names = || jobs.iter().map(Job::name);
     context
         .ask(Stop::Starts, || roster::register(&context.settings.client, &context.settings.group, names()))

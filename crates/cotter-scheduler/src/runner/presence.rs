@@ -1,20 +1,50 @@
-//! Saying that this scheduler runs, for as long as it does.
+//! Saying that this scheduler runs, and which jobs it has, for as long as it does.
 
 use super::context::Context;
 use crate::UnixTime;
+use crate::notes::hosts::owned::Owned;
 use crate::notes::hosts::{self, Mark, REPEATED};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+use tokio::sync::watch;
 
 /// How long a scheduler that ends waits for the store to take that in. What is not taken in runs out.
 const FAREWELL: Duration = Duration::from_secs(1);
+/// When it is said again if it could not be written.
+const AGAIN: Duration = Duration::from_secs(5);
 
-/// Says so at once, and again and again. It is only shown: what cannot be written now is written again later.
-pub(super) async fn run(context: Arc<Context>, since: UnixTime) {
-    loop {
-        let _ = tell(&context, Some(mark(&context, since))).await;
-        context.clock.sleep(REPEATED).await;
+/// What a scheduler says of itself beside its settings.
+#[derive(Debug, Default)]
+pub(super) struct Presence {
+    since: OnceLock<UnixTime>,
+    jobs: watch::Sender<Option<Owned>>,
+}
+
+impl Presence {
+    /// Sets the jobs that it has. This is said before anything else is done about them, so that no job is taken for one that
+    /// nobody has.
+    pub(super) fn has(&self, names: impl Iterator<Item = impl AsRef<str>>) {
+        let jobs = Owned::of(names);
+        self.jobs.send_if_modified(|before| std::mem::replace(before, jobs.clone()) != jobs);
     }
+}
+
+/// Says so again and again, and when its jobs have changed. It is only shown: what cannot be written now is written again later.
+pub(super) async fn run(context: Arc<Context>) {
+    let mut changes = context.presence.jobs.subscribe();
+    loop {
+        changes.mark_unchanged();
+        let pause = if say(&context).await.is_ok() { REPEATED } else { AGAIN };
+        tokio::select! {
+            () = context.clock.sleep(pause) => {}
+            Ok(()) = changes.changed() => {}
+        }
+    }
+}
+
+/// Says it now.
+pub(super) async fn say(context: &Context) -> cotter::Result<()> {
+    tell(context, Some(mark(context))).await
 }
 
 /// Takes it back.
@@ -31,14 +61,16 @@ async fn tell(context: &Context, mark: Option<Mark>) -> cotter::Result<()> {
     hosts::tell(&settings.client, &settings.group, &context.id, mark.as_ref(), now).await
 }
 
-fn mark(context: &Context, since: UnixTime) -> Mark {
+fn mark(context: &Context) -> Mark {
+    let at = context.clock.now();
     Mark {
         host: context.settings.host.clone(),
-        since,
-        at: context.clock.now(),
+        since: *context.presence.since.get_or_init(|| at),
+        at,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         workers: context.settings.workers,
         busy: context.workers.busy(),
         off: u64::try_from(context.clock.off().as_millis()).unwrap_or(u64::MAX),
+        jobs: context.presence.jobs.borrow().clone(),
     }
 }

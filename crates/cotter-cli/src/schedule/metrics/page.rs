@@ -133,5 +133,7 @@ fn shared(page: &mut Page, group: &str, status: &Status) {
     });
     let standby = "Hosts that stand by because another definition of the job is in effect.";
     gauge("cotter_job_standing_by", standby, &|job| Some(job.standby.len() as f64));
+    let orphaned = "Whether no scheduler that runs has the job.";
+    gauge("cotter_job_orphaned", orphaned, &|job| Some(f64::from(u8::from(job.orphaned))));
     gauge("cotter_job_paused", "Whether the job is paused.", &|job| Some(f64::from(u8::from(job.paused))));
 }

@@ -8,6 +8,7 @@ mod limits;
 mod metrics;
 mod one_shots;
 mod operators;
+mod orphans;
 mod replicas;
 mod running;
 mod stopping;

@@ -228,7 +228,7 @@ fn what_no_scheduler_starts_is_listed_as_overdue() {
     assert_eq!(list(&["--json"]).json()[0]["overdue_since"], Value::Null);
     run.signal(Signal::TERM);
     run.end().code(0);
-    until("it is overdue", || list(&[]).stdout.contains("waiting, overdue for "));
+    until("it is overdue", || list(&[]).stdout.contains("no host has this job, overdue for "));
     let json = list(&["--json"]).json();
     assert!(json[0]["overdue_since"].is_string() && json[0]["first_started"].is_string(), "{json:?}");
 }

@@ -11,6 +11,7 @@ mod notes;
 mod odd_moments;
 mod one_shots;
 mod operators;
+mod orphans;
 mod outages;
 mod policies;
 mod pool;
