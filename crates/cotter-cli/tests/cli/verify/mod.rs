@@ -36,7 +36,7 @@ fn kinds(verdict: &Value) -> BTreeSet<&str> {
 #[track_caller]
 fn not_void(env: &TestEnv, options: &[&str]) -> Output {
     let runs = ["4s", "8s", "15s", "30s", "60s"].map(|time| ["--time", time]);
-    let is_longer = |time: &&[&str; 2]| seconds(time) >= seconds(options);
+    let is_longer = |time: &&[&str; 2]| seconds(&time[..]) >= seconds(options);
     let mut runs = runs.iter().filter(is_longer).map(|time| verify(env, &with(options, time)));
     runs.find(|output| output.code != 75).expect("a run that is not void")
 }
