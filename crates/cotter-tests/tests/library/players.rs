@@ -7,6 +7,7 @@ use cotter_testkit::{Actor, Played};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 const NAME: &str = "one";
@@ -40,6 +41,17 @@ impl Players {
         let number = self.tasks.len() + 1;
         let actor = Actor::new(client, &self.log, number.try_into().expect("a few"));
         self.tasks.push(tokio::spawn(take_turns(actor, self.stop.clone())));
+    }
+
+    /// Has the first one hold until it is told of the loss, or `enough` is. The others wait meanwhile.
+    pub(crate) async fn hold_until(&self, enough: oneshot::Receiver<()>) -> JoinHandle<()> {
+        let held = self.holder.lock(NAME).await.expect("the store is there");
+        tokio::spawn(async move {
+            if held.work(enough).await.is_ok() {
+                // As below.
+                let _ = held.release().await;
+            }
+        })
     }
 
     /// Has the first one hold until it is told of the loss. The others wait meanwhile.
