@@ -24,10 +24,12 @@ struct Stock {
 }
 
 impl Stock {
-    fn take(&mut self, process: Identity) -> u128 {
+    /// Which process this is has to be asked of the system, and is only where it matters.
+    fn take(&mut self, process: impl FnOnce() -> Identity) -> u128 {
         if let Some(seed) = &mut self.seed {
             return u128::from(next(seed)) << 64 | u128::from(next(seed));
         }
+        let process = process();
         if self.left == 0 || self.process != Some(process) {
             let mut bytes = [0; KEPT * 16];
             getrandom::fill(&mut bytes).expect("the system has random numbers");
@@ -38,6 +40,12 @@ impl Stock {
         }
         self.left -= 1;
         self.numbers[self.left]
+    }
+
+    /// A number that a fork may draw as well.
+    fn take_common(&mut self) -> u128 {
+        let known = self.process;
+        self.take(|| known.unwrap_or_else(Identity::own))
     }
 }
 
@@ -57,13 +65,12 @@ pub(crate) fn repeat(seed: Option<u64>) {
 
 /// 128 random bits.
 pub(crate) fn bits() -> u128 {
-    let process = Identity::own();
-    STOCK.with_borrow_mut(|stock| stock.take(process))
+    STOCK.with_borrow_mut(|stock| stock.take(Identity::own))
 }
 
 /// A number from `low` to `high`, for jitter.
 pub(crate) fn between(low: f64, high: f64) -> f64 {
-    let share = (bits() >> 75) as f64 / (1_u64 << 53) as f64;
+    let share = (STOCK.with_borrow_mut(Stock::take_common) >> 75) as f64 / (1_u64 << 53) as f64;
     low + share * (high - low)
 }
 
@@ -84,9 +91,10 @@ mod tests {
     fn what_the_parent_kept_is_not_used_in_a_fork() {
         let mut stock = Stock { numbers: [0; KEPT], left: 0, process: None, seed: None };
         let own = Identity::own();
-        stock.take(own);
+        stock.take(|| own);
         let kept: HashSet<u128> = stock.numbers.into_iter().collect();
-        assert!((0..KEPT).all(|_| !kept.contains(&stock.take(own.other()))));
+        stock.take_common();
+        assert!((0..KEPT).all(|_| !kept.contains(&stock.take(|| own.other()))));
     }
 
     #[test]
