@@ -98,6 +98,8 @@ async fn pass_over(f: &Fixture, fate: Fate) -> Option<Passed> {
         waiting.abort();
         return None;
     }
+    // What it has asked for just before is answered by then: of a busy server, it could be the next holder otherwise.
+    tokio::time::sleep(Duration::from_millis(300)).await;
     give(&one, &held).await;
     let has_got_it = waiter.free(fate);
     let next = waiting.await.expect("no panic").expect("violation[stuck-waiter]: the next one is served");
