@@ -15,7 +15,8 @@
 //! | `prometheus`, `nearest` | the text format of Prometheus; suggestions |
 //! | `exit_codes`, `raise` | the table of exit codes; ending by a signal |
 //!
-//! `cotter bench` and `cotter demo` are in `cotter-demo`, `cotter verify` is in `cotter-verify`, and what all commands share is in `cotter-console`.
+//! `cotter bench` and `cotter demo` are in `cotter-demo`, `cotter verify` is in `cotter-verify`, and what all commands share is in
+//! `cotter-console`.
 
 mod args;
 mod command;

@@ -1,7 +1,7 @@
 //! What the commands of `cotter` share: how they end, and how they talk to people and to programs.
 //!
-//! This is a part of the `cotter` command (`cotter-cli`) and of its workbench (`cotter-demo`), and changes with them. Programs
-//! use the library `cotter`.
+//! This is a part of the `cotter` command (`cotter-cli`), of its workbench (`cotter-demo`) and of `cotter-verify`, and changes with
+//! them. Programs use the library `cotter`.
 
 pub mod boot_clock;
 pub mod duration;
@@ -10,8 +10,10 @@ mod exit;
 mod journal;
 mod output;
 mod status_line;
+mod stop_signals;
 
 pub use encoded::encoded;
 pub use exit::{Exit, Share};
 pub use output::{Console, Failure, chain, clean};
 pub use status_line::StatusLine;
+pub use stop_signals::StopSignals;

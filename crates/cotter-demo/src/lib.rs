@@ -12,7 +12,6 @@
 //! | `sibling` | further processes of this program |
 //! | `server_url` | what the URL of a store says to a driver |
 //! | `bare_redis` | a direct connection to Redis |
-//! | `stop_signals` | signals that end a command at once |
 
 #[cfg(feature = "redis")]
 mod bare_redis;
@@ -20,7 +19,6 @@ mod bench;
 mod demo;
 mod server_url;
 mod sibling;
-mod stop_signals;
 mod store;
 
 pub use bench::Bench;

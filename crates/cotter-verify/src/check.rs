@@ -2,9 +2,7 @@
 
 use crate::args::Judgement;
 use crate::history::{self, Believed, Mistake};
-use crate::judge::{Outcome, judge};
-use crate::run::{cannot_write, created};
-use crate::{plot, report};
+use crate::report::{self, created};
 use clap::Args;
 use cotter_console::{Console, Exit, Failure, clean};
 use std::path::PathBuf;
@@ -27,14 +25,7 @@ pub(crate) fn run(args: &Check, console: &Console) -> Result<Exit, Failure> {
     let mistake = |mistake: Mistake| Failure::config(format!("{file}:{}: {}", mistake.line, mistake.text));
     let events = history::read(&text).map_err(mistake)?;
     let run = Believed::of(&events).map_err(mistake)?;
-    let verdict = judge(&run, args.judgement.needed(2));
-    if let Some(path) = &args.judgement.plot {
-        plot::draw(&run, &verdict.violations, &mut created(path)?).map_err(|e| cannot_write("--plot", &e))?;
-    }
-    report::show(&format!("the history {file}"), &verdict, console)?;
-    Ok(match verdict.outcome() {
-        Outcome::Passed => Exit::Done,
-        Outcome::Failed => Exit::Unclean,
-        Outcome::Void => Exit::Void,
-    })
+    let plot = args.judgement.plot.as_deref().map(created).transpose()?;
+    let title = format!("the history {file}");
+    Ok(report::exit(report::conclude(&title, &run, args.judgement.needed(2), plot, console)?))
 }

@@ -1,11 +1,15 @@
-//! The judgement for people and programs.
+//! The judgement for people and programs, and the picture of it.
 
-use crate::judge::{Figures, Kind, Outcome, Verdict, Violation};
+use crate::history::Believed;
+use crate::judge::{Figures, Kind, Needed, Outcome, Verdict, Violation, judge};
+use crate::plot;
 use cotter_console::duration::words;
-use cotter_console::{Console, Failure, clean};
+use cotter_console::{Console, Exit, Failure, clean};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::Write;
+use std::path::Path;
 use std::time::Duration;
 
 /// Nanoseconds of a millisecond.
@@ -15,7 +19,38 @@ const WIDTH: usize = 80;
 /// So many violations of each kind are told in words; all are in the JSON and in the picture.
 const TOLD: usize = 3;
 
-pub(crate) fn show(title: &str, verdict: &Verdict, console: &Console) -> Result<(), Failure> {
+/// Judges a run, draws it into this file, and reports it under this title.
+pub(crate) fn conclude(
+    title: &str,
+    run: &Believed,
+    needed: Needed,
+    plot: Option<File>,
+    console: &Console,
+) -> Result<Outcome, Failure> {
+    let verdict = judge(run, needed);
+    if let Some(mut file) = plot {
+        plot::draw(run, &verdict.violations, &mut file)
+            .map_err(|e| Failure::new(Exit::System, format!("--plot: cannot write: {e}")))?;
+    }
+    show(title, &verdict, console)?;
+    Ok(verdict.outcome())
+}
+
+/// How the command ends.
+pub(crate) fn exit(outcome: Outcome) -> Exit {
+    match outcome {
+        Outcome::Passed => Exit::Done,
+        Outcome::Failed => Exit::Unclean,
+        Outcome::Void => Exit::Void,
+    }
+}
+
+/// A file that is made before there is anything to write, so that what is in its way is known before.
+pub(crate) fn created(path: &Path) -> Result<File, Failure> {
+    File::create(path).map_err(|e| Failure::config(format!("{} cannot be written: {e}", path.display())))
+}
+
+fn show(title: &str, verdict: &Verdict, console: &Console) -> Result<(), Failure> {
     let mut out = console.out();
     if console.json {
         writeln!(out, "{}", as_json(title, verdict))?;

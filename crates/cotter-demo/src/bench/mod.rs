@@ -23,11 +23,10 @@ mod rounds;
 mod scratch;
 mod sqlite;
 
-use crate::stop_signals::StopSignals;
 use crate::store::Store;
 use clap::Args;
 use cotter_console::duration::parse_positive;
-use cotter_console::{Console, Exit, Failure, StatusLine};
+use cotter_console::{Console, Exit, Failure, StatusLine, StopSignals};
 use figure::Figure;
 use partner::Partner;
 use raw::Raw;

@@ -3,9 +3,8 @@
 
 use crate::server_url::ServerUrl;
 use crate::sibling;
-use crate::stop_signals::StopSignals;
 use crate::store::Store;
-use cotter_console::{Console, Exit, Failure};
+use cotter_console::{Console, Exit, Failure, StopSignals};
 use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
 use std::thread;

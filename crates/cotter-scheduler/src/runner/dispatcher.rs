@@ -231,7 +231,7 @@ impl Dispatcher {
                 let _ = done.send(());
             }
             Command::Put(job, done) => {
-                self.put(*job);
+                self.put(vec![*job]);
                 let _ = done.send(());
             }
             Command::Remove(job, done) => {
@@ -248,19 +248,16 @@ impl Dispatcher {
                 self.agenda.remove(&name);
             }
         }
+        self.put(jobs);
+    }
+
+    fn put(&mut self, jobs: Vec<Job>) {
         let (context, names) = (self.context.clone(), jobs.clone());
         for job in jobs {
             self.set(job);
         }
         self.context.presence.has(self.agenda.names().iter());
         tokio::spawn(async move { register(&context, &names).await });
-    }
-
-    fn put(&mut self, job: Job) {
-        let (context, job_too) = (self.context.clone(), job.clone());
-        self.set(job);
-        self.context.presence.has(self.agenda.names().iter());
-        tokio::spawn(async move { register(&context, &[job_too]).await });
     }
 
     /// Sets a job; one with an unchanged definition is not affected.

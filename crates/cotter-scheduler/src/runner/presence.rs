@@ -6,7 +6,7 @@ use crate::notes::hosts::owned::Owned;
 use crate::notes::hosts::{self, Mark, REPEATED};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
 
 /// How long a scheduler that ends waits for the store to take that in. What is not taken in runs out.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -18,6 +18,8 @@ const AGAIN: Duration = Duration::from_secs(5);
 pub(super) struct Presence {
     since: OnceLock<UnixTime>,
     jobs: watch::Sender<Option<Owned>>,
+    /// What has been said of them, if it need not be said again yet.
+    said: Mutex<Option<Option<Owned>>>,
 }
 
 impl Presence {
@@ -36,15 +38,21 @@ pub(super) async fn run(context: Arc<Context>) {
         changes.mark_unchanged();
         let pause = if say(&context).await.is_ok() { REPEATED } else { AGAIN };
         tokio::select! {
-            () = context.clock.sleep(pause) => {}
+            () = context.clock.sleep(pause) => *context.presence.said.lock().await = None,
             Ok(()) = changes.changed() => {}
         }
     }
 }
 
-/// Says it now.
+/// Says it now, unless that has been done since its jobs have changed.
 pub(super) async fn say(context: &Context) -> cotter::Result<()> {
-    tell(context, Some(mark(context))).await
+    let mut said = context.presence.said.lock().await;
+    let mark = mark(context);
+    if said.as_ref() != Some(&mark.jobs) {
+        tell(context, Some(&mark)).await?;
+        *said = Some(mark.jobs);
+    }
+    Ok(())
 }
 
 /// Takes it back.
@@ -55,10 +63,10 @@ pub(super) async fn end(context: &Context) {
     }
 }
 
-async fn tell(context: &Context, mark: Option<Mark>) -> cotter::Result<()> {
+async fn tell(context: &Context, mark: Option<&Mark>) -> cotter::Result<()> {
     let settings = &context.settings;
     let now = context.clock.now();
-    hosts::tell(&settings.client, &settings.group, &context.id, mark.as_ref(), now).await
+    hosts::tell(&settings.client, &settings.group, &context.id, mark, now).await
 }
 
 fn mark(context: &Context) -> Mark {

@@ -105,15 +105,9 @@ pub(super) fn client_message(client: &mut impl Read, is_first: &mut bool) -> io:
     Ok((message, body))
 }
 
-/// A length that counts itself. Clients that cannot connect ask in other protocols who listens here, and the four letters of a
-/// request read as a length would be gigabytes.
+/// A length that counts itself.
 fn length(bytes: &[u8]) -> io::Result<usize> {
-    const LONGEST: usize = 1 << 24;
-    let length = u32::from_be_bytes(bytes.try_into().map_err(io::Error::other)?) as usize;
-    match (4..=LONGEST).contains(&length) {
-        true => Ok(length),
-        false => Err(io::Error::new(io::ErrorKind::InvalidData, format!("a message of {length} bytes"))),
-    }
+    super::length(u32::from_be_bytes(bytes.try_into().map_err(io::Error::other)?), 4..=1 << 24)
 }
 
 #[cfg(test)]

@@ -80,7 +80,18 @@ pub use wire::Wire;
 pub use znodes::{Znode, Znodes};
 pub use zookeeper::ZooKeeper;
 
+use std::io;
 use std::net::TcpListener;
+use std::ops::RangeInclusive;
+
+/// The length of a message, if it may have this one. Clients that cannot connect ask in other protocols who listens here, and the
+/// first letters of such a request would be gigabytes.
+fn length(bytes: u32, allowed: RangeInclusive<u32>) -> io::Result<usize> {
+    match allowed.contains(&bytes) {
+        true => usize::try_from(bytes).map_err(io::Error::other),
+        false => Err(io::Error::new(io::ErrorKind::InvalidData, format!("a message of {bytes} bytes"))),
+    }
+}
 
 /// A port that was free just now.
 ///

@@ -43,7 +43,8 @@ fn read_reply(from: &mut impl BufRead) -> io::Result<String> {
     match sign {
         "$" if rest == "-1" => Ok(String::new()),
         "$" => {
-            let mut bytes = vec![0; rest.parse::<usize>().map_err(io::Error::other)? + 2];
+            let length = super::length(rest.parse().map_err(io::Error::other)?, 0..=1 << 28)?;
+            let mut bytes = vec![0; length + 2];
             from.read_exact(&mut bytes)?;
             bytes.truncate(bytes.len() - 2);
             Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -175,11 +175,8 @@ impl Znodes {
     fn read(&mut self) -> io::Result<Vec<u8>> {
         let mut length = [0; 4];
         self.stream.read_exact(&mut length)?;
-        // As long as ZooKeeper's own limit; what is no ZooKeeper can say anything.
-        let length = usize::try_from(u32::from_be_bytes(length)).map_err(io::Error::other)?;
-        if length > 1 << 20 {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a message of {length} bytes")));
-        }
+        // ZooKeeper's own limit.
+        let length = super::length(u32::from_be_bytes(length), 0..=1 << 20)?;
         let mut message = vec![0; length];
         self.stream.read_exact(&mut message)?;
         Ok(message)

@@ -9,7 +9,6 @@
 //! | `faults` | pauses and kills |
 //! | `during` | what the operator does meanwhile |
 //! | `left` | what the store still has at the end |
-//! | `stops` | signals that end the run early |
 
 mod driver;
 mod during;
@@ -18,22 +17,18 @@ mod left;
 mod process;
 mod program;
 mod slot;
-mod stops;
 
 use crate::args::{Store, Verify};
 use crate::clock::now;
 use crate::history::{Believed, Bounds, Recorder, What};
-use crate::judge::{Outcome, judge};
-use crate::{plot, report};
+use crate::judge::Outcome;
+use crate::report::{self, created};
 use cotter::Lease;
-use cotter_console::{Console, Exit, Failure, StatusLine};
+use cotter_console::{Console, Exit, Failure, StatusLine, StopSignals};
 use program::Program;
 use slot::Slot;
-use std::fs::File;
-use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
-use stops::Stops;
 use tokio::sync::watch;
 use tokio::task::{JoinSet, LocalSet};
 use tokio::time::{sleep, timeout};
@@ -53,7 +48,7 @@ struct Shared {
 
 /// Runs it, judges it and reports it.
 pub(crate) async fn run(args: &Verify, store: &Store, console: &Console) -> Result<Exit, Failure> {
-    let mut stops = Stops::listen()?;
+    let mut stops = StopSignals::listen()?;
     let program = Program::of(args, store)?;
     let prefix = format!("verify:{:016x}", rand::random::<u64>());
     if let Some(client) = &store.client {
@@ -88,31 +83,17 @@ pub(crate) async fn run(args: &Verify, store: &Store, console: &Console) -> Resu
     let events = shared.log.events().map_err(|e| Failure::new(Exit::System, format!("--history: {e}")))?;
     let run = Believed::of(&events)
         .map_err(|m| Failure::new(Exit::Protocol, format!("a process broke the protocol: {}", m.text)))?;
-    let verdict = judge(&run, args.report.judgement.needed(if args.plan.no_faults { 0 } else { 2 }));
-    if let Some(mut file) = plot {
-        plot::draw(&run, &verdict.violations, &mut file).map_err(|e| cannot_write("--plot", &e))?;
-    }
+    let needed = args.report.judgement.needed(if args.plan.no_faults { 0 } else { 2 });
     let title = format!("{} on {}", shared.program, store.public_url);
-    report::show(&title, &verdict, console)?;
-    if verdict.outcome() != Outcome::Failed {
+    let outcome = report::conclude(&title, &run, needed, plot, console)?;
+    if outcome != Outcome::Failed {
         // A store that is away at the end was judged all the same.
         looked?;
     }
-    Ok(match (verdict.outcome(), stopped) {
-        (Outcome::Failed, _) => Exit::Unclean,
-        (_, Some(signal)) => Exit::Interrupted(signal),
-        (Outcome::Void, None) => Exit::Void,
-        (Outcome::Passed, None) => Exit::Done,
+    Ok(match stopped {
+        Some(signal) if outcome != Outcome::Failed => Exit::Interrupted(signal),
+        _ => report::exit(outcome),
     })
-}
-
-/// A file that is made before the run, so that what is in its way is known before.
-pub(crate) fn created(path: &Path) -> Result<File, Failure> {
-    File::create(path).map_err(|e| Failure::config(format!("{} cannot be written: {e}", path.display())))
-}
-
-pub(crate) fn cannot_write(option: &str, error: &std::io::Error) -> Failure {
-    Failure::new(Exit::System, format!("{option}: cannot write: {error}"))
 }
 
 /// Until all is over and everybody has ended. Returns the signal that ended it early, if one did.
@@ -120,7 +101,7 @@ async fn contend(
     args: &Verify,
     shared: &Rc<Shared>,
     end: &watch::Sender<bool>,
-    stops: &mut Stops,
+    stops: &mut StopSignals,
     console: &Console,
 ) -> Result<Option<u8>, Failure> {
     let mut drivers = JoinSet::new();

@@ -18,11 +18,10 @@ pub(super) use replica::play;
 pub(super) use same_database::{Holder, play as play_holder};
 
 use super::children::{Children, check_shared, demo_process};
-use crate::stop_signals::StopSignals;
 use crate::store::Store;
 use clap::{Args, ValueEnum};
 use cotter_console::duration::{exact, parse_positive};
-use cotter_console::{Console, Exit, Failure};
+use cotter_console::{Console, Exit, Failure, StopSignals};
 use show::Show;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};

@@ -24,11 +24,10 @@ mod stock;
 pub(super) use buyers::play;
 
 use super::children::{Children, check_shared, demo_process};
-use crate::stop_signals::StopSignals;
 use crate::store::Store;
 use clap::{Args, ValueEnum};
 use cotter_console::duration::{exact, parse_positive};
-use cotter_console::{Console, Exit, Failure};
+use cotter_console::{Console, Exit, Failure, StopSignals};
 use lock::Lock;
 use log::Log;
 use show::Show;

@@ -90,7 +90,7 @@ fn cli() -> Ring {
 /// Demonstrations and measurements do without each other.
 fn demo() -> Ring {
     let (modules, leaves) =
-        (names(&["bare_redis", "server_url", "sibling", "stop_signals", "store"]), names(&["bench", "demo"]));
+        (names(&["bare_redis", "server_url", "sibling", "store"]), names(&["bench", "demo"]));
     Ring { package: Package::DEMO, modules, leaves, files: 30 }
 }
 

@@ -19,11 +19,10 @@ pub(in crate::demo) use replica::{Holder, play};
 
 use super::ClearOrders;
 use crate::demo::children::{Children, demo_process};
-use crate::stop_signals::StopSignals;
 use crate::store::Store;
 use connection::Connection;
 use cotter::Client;
-use cotter_console::{Console, Exit, Failure};
+use cotter_console::{Console, Exit, Failure, StopSignals};
 use orders::Orders;
 use std::ops::ControlFlow;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -1,16 +1,20 @@
-//! Signals that end the run early.
+//! The signals that end a command early.
 
-use cotter_console::Failure;
+use crate::Failure;
 use std::future::poll_fn;
 use std::task::Poll;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Listens from the moment it is created.
+/// Listens to INT, TERM, HUP and QUIT from the moment it is created; they do not end the process any more.
 #[derive(Debug)]
-pub(super) struct Stops(Vec<(u8, Signal)>);
+pub struct StopSignals(Vec<(u8, Signal)>);
 
-impl Stops {
-    pub(super) fn listen() -> Result<Self, Failure> {
+impl StopSignals {
+    /// Begins to listen. Needs a tokio runtime.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn listen() -> Result<Self, Failure> {
         let kinds =
             [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup(), SignalKind::quit()];
         let number = |kind: SignalKind| u8::try_from(kind.as_raw_value()).unwrap_or_default();
@@ -18,13 +22,13 @@ impl Stops {
         Ok(Self(kinds.into_iter().map(listen).collect::<Result<_, Failure>>()?))
     }
 
-    /// The number of the next signal.
-    pub(super) async fn next(&mut self) -> u8 {
+    /// The number of the next signal. None is lost if the future is dropped.
+    pub async fn next(&mut self) -> u8 {
         poll_fn(|cx| {
             let mut streams = self.0.iter_mut();
-            let heard =
+            let received =
                 streams.find_map(|(number, stream)| stream.poll_recv(cx).is_ready().then_some(*number));
-            heard.map_or(Poll::Pending, Poll::Ready)
+            received.map_or(Poll::Pending, Poll::Ready)
         })
         .await
     }
