@@ -55,7 +55,9 @@ pub(super) async fn probe(shared: &Rc<Shared>) -> Result<(), Failure> {
     // A little longer than anybody may wait.
     let longest = shared.bounds.patience + Duration::from_secs(1);
     for name in &shared.names {
-        if timeout(longest, driver.turn(name)).await.is_err() {
+        // Whoever is gone, because the store is away, can be asked for nothing more.
+        let Ok(turn) = timeout(longest, driver.turn(name)).await else { break };
+        if turn? == Turn::Gone {
             break;
         }
     }

@@ -74,6 +74,21 @@ fn without_contention_or_without_the_failover_it_is_void() {
     assert_eq!((mark.exists(), &*output.stderr), (true, "done\n"), "{output:?}");
 }
 
+/// What happened until then is judged and reported, and what became of the store is told.
+#[test]
+#[ignore = "needs redis-server"]
+fn a_store_that_dies_meanwhile_is_not_taken_for_a_broken_client() {
+    let redis = Redis::start();
+    let env = TestEnv::on(redis.url(""));
+    let die = format!("redis-cli -p {} shutdown nosave", redis.port());
+    let output = verify(&env, &["--no-faults", "--patience", "2s", "--during", &die]);
+    assert!([1, 69].contains(&output.code), "{output:?}");
+    assert!(
+        output.stdout.contains("\n  acquired ") && output.stderr.contains("cannot be reached"),
+        "{output:?}"
+    );
+}
+
 #[test]
 fn a_store_that_cannot_be_verified_is_refused() {
     let env = TestEnv::new();
