@@ -47,7 +47,7 @@ pub(crate) struct Plan {
     /// The longest time for which a process works under a lock, unless it is paused
     #[arg(long, value_name = "DUR", default_value = "100ms", allow_hyphen_values = true, value_parser = parse_positive)]
     pub(crate) work: Duration,
-    /// Whoever waits for longer while nobody holds the name waits for ever [default: 10s and three times the ttl]
+    /// How long a process may wait for a name that nobody holds [default: 10s plus three times the ttl]
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse_positive)]
     pub(crate) patience: Option<Duration>,
     /// Neither pause nor kill anybody
@@ -77,10 +77,10 @@ pub(crate) struct Judgement {
     /// Draw who believed what, and when, into FILE, as SVG
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
-    /// So often somebody has to wait for another process, or the run is void
+    /// The run is void if fewer acquisitions had to wait for another process
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) min_contended: usize,
-    /// So many holders have to be paused for longer than the ttl or killed, or the run is void [default: 2, or 0 with --no-faults]
+    /// The run is void if fewer holders were paused for longer than the ttl, or killed [default: 2, or 0 with --no-faults]
     #[arg(long, value_name = "N")]
     pub(crate) min_faults: Option<usize>,
 }
