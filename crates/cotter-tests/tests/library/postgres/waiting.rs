@@ -2,9 +2,9 @@
 
 use super::setup::{backend, claim, client, eventually, queued, take};
 use cotter::Mutex;
-use cotter::backend::{Leave, Until};
+use cotter::backend::{Leave, Mode, Until};
 use cotter_testkit::history::{Kind, demand};
-use cotter_testkit::servers::Postgres;
+use cotter_testkit::servers::{Postgres, Proxy};
 use cotter_testkit::timing::Stopwatch;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -141,6 +141,43 @@ async fn a_waiter_that_comes_back_keeps_its_place() {
         let (second, first) = (waiting.pop().unwrap().await.unwrap(), waiting.pop().unwrap().await.unwrap());
         demand(first < second, Kind::LostPlace, "a waiter whose connection had ended was passed over");
     }
+}
+
+/// Who does not listen yet is not taken for dead: of those that get permits together, it has the smaller token.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn who_does_not_listen_yet_has_the_token_of_its_place() {
+    let server = Postgres::migrated();
+    let proxy = Proxy::start(server.port());
+    let (holder, second) = (backend(&server.url("")).await, backend(&server.url("")).await);
+    let first = backend(&proxy.postgres_url("timeout=30s")).await;
+    let permits = |take| {
+        let mut claim = claim("early", TTL);
+        claim.mode = Mode::Permits { take, of: 2 };
+        claim
+    };
+    let held = permits(2);
+    take(&holder, &held).await;
+    let listens = proxy.keep_request(b"pg_advisory_lock_shared");
+    let mut waiting = Vec::new();
+    for (store, position) in [(&first, 1), (&second, 2)] {
+        let (store, claim) = (store.clone(), permits(1));
+        waiting.push(tokio::spawn(async move {
+            let grant = store.acquire(&claim, Until::Forever).await.unwrap().granted().unwrap();
+            store.release(&claim, Leave::used(1)).await.unwrap();
+            grant.number
+        }));
+        eventually("it waits", || queued(&server, "early") == position).await;
+    }
+    eventually("the second one listens, the first one does not", || {
+        let listening = "select count(*) from cotter_claim join pg_locks on locktype = 'advisory' and pg_locks.mode = 'ShareLock' \
+             and objid::bigint = hashtext(channel)::bigint & 4294967295 where name = 'early'";
+        server.sql(listening) == "1" && listens.is_caught()
+    })
+    .await;
+    holder.release(&held, Leave::used(1)).await.unwrap();
+    let (second, first) = (waiting.pop().unwrap().await.unwrap(), waiting.pop().unwrap().await.unwrap());
+    demand(first < second, Kind::TokenOrder, format!("the first has {first}, the second {second}"));
 }
 
 /// A wait that is dropped leaves the queue at once.

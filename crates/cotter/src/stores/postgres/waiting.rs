@@ -98,9 +98,10 @@ impl Attempt for QueueEntry<'_> {
             return Ok(None);
         }
         let subscription = &self.lease.subscription;
-        // Until it is open, notifications are lost; when it is, every waiter asks again.
+        // Until it is open, notifications are lost; when it is, every waiter asks again. A channel on which nobody listens would be
+        // taken for that of a waiter that was killed.
         let heard = subscription.is_open();
-        let channel = if subscription.is_deaf() { "" } else { subscription.channel() };
+        let channel = if heard { subscription.channel() } else { "" };
         match self.lease.request(self.claim, IfBusy::Queue(channel, max_silence(self.claim))).await {
             Ok((Answer::Granted(grant), _)) => Ok(Some(grant)),
             Ok((Answer::Queued(place), sent)) => {

@@ -76,11 +76,6 @@ impl Subscription {
         *self.reader.state.borrow() == State::Open
     }
 
-    /// Whether notifications do not arrive, although a subscription was possible.
-    pub(super) fn is_deaf(&self) -> bool {
-        *self.reader.state.borrow() == State::Deaf
-    }
-
     /// Waits for the subscription to open. False if it does not within the time for a request.
     pub(super) async fn wait_until_open(&self) -> bool {
         if self.is_open() {

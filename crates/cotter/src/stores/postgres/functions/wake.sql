@@ -1,7 +1,7 @@
 -- Notifies the waiters at the head of the queue that could be admitted together, and numbers those that will share the name:
 -- they ask in any order, and their tokens are in order of arrival all the same. The caller has locked the row of the name, and
--- has removed what has ended. One that is notified, and does not ask within two seconds, loses its place: it stands still or is
--- cut off.
+-- has removed what has ended. One whose turn it is, and that does not ask within two seconds, loses its place: it stands still or
+-- is cut off. One without a channel does not listen yet, or cannot: it asks several times a second.
 --
 -- A waiter on whose channel no session listens has probably been killed. It keeps its place for two more seconds, in which one
 -- that has only lost its connection asks again, and those behind it are notified as if it were not there. No more than 100 are
@@ -26,10 +26,8 @@ begin
       when 'r' then exit when v_taken > 0 and not v_readers;
       else exit when v_taken + w.take > p_permits;
     end case;
-    if w.channel <> '' then
-      perform pg_notify(w.channel, w.id::text);
-      update {cotter}_claim set ends = least(ends, clock_timestamp() + interval '2 s') where id = w.id;
-    end if;
+    if w.channel <> '' then perform pg_notify(w.channel, w.id::text); end if;
+    update {cotter}_claim set ends = least(ends, clock_timestamp() + interval '2 s') where id = w.id;
     exit when w.mode = 'x';
     if w.number = 0 then
       if v_last is null then
