@@ -172,8 +172,10 @@ impl fmt::Display for EventKind {
             Self::Started { slot, attempt, token, .. } => {
                 write!(f, "started for {} with token {token}, attempt {attempt}", short(*slot))
             }
-            Self::Ended { slot, outcome, took, .. } => {
-                write!(f, "ended for {} after {took:.1?}: {outcome}", short(*slot))
+            Self::Ended { slot, outcome, took, last, .. } => {
+                let cut = *outcome == Ending::Stopped && !last;
+                let then = if cut { "; the slot is run again" } else { "" };
+                write!(f, "ended for {} after {took:.1?}: {outcome}{then}", short(*slot))
             }
             Self::Retrying { slot, attempt, after } => {
                 write!(f, "attempt {attempt} for {} follows in {after:.1?}", short(*slot))

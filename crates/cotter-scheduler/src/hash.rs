@@ -4,7 +4,7 @@
 //! written only if it differs from its default, and nothing that is written now ever changes.
 
 use crate::job::Policy;
-use crate::{Busy, Concurrency, Misfire, OnCrash, Trigger};
+use crate::{Busy, Concurrency, Misfire, OnCrash, OnStop, Trigger};
 use cotter::Lease;
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Display, Write};
@@ -63,6 +63,7 @@ pub(crate) fn later(policy: &Policy) -> Vec<(&'static str, String)> {
     if policy.concurrency == Concurrency::Replace {
         list.push(("concurrency", "replace".to_owned()));
     }
+    list.extend(policy.on_stop.map(|on_stop| ("on_stop", self::on_stop(on_stop).to_owned())));
     list.extend(policy.lock.as_ref().map(|name| ("lock", Quoted(name).to_string())));
     list.extend(policy.limit.as_ref().map(|(name, of)| ("limit", format!("{of} of {}", Quoted(name)))));
     list
@@ -80,6 +81,13 @@ fn on_crash(on_crash: OnCrash) -> &'static str {
     match on_crash {
         OnCrash::Skip => "Skip",
         OnCrash::Rerun => "Rerun",
+    }
+}
+
+fn on_stop(on_stop: OnStop) -> &'static str {
+    match on_stop {
+        OnStop::Skip => "Skip",
+        OnStop::Rerun => "Rerun",
     }
 }
 
@@ -206,6 +214,7 @@ mod tests {
             (later, "d2fd1c1664852da3"),
             (both, "9fcf6d2f8e891ff5"),
             (quoted, "b7fec799370a2864"),
+            (hourly().on_stop(OnStop::Rerun), "844daabb2bf53fbb"),
             (rate, "8cbf3a4d07fe4164"),
             (all, "48b7b3fed89feb2b"),
             (some, "78e3fd8a81109feb"),

@@ -2,7 +2,7 @@
 
 use crate::definition::{Settings, WORK, unusual};
 use crate::run::{Action, Outcome, Run, action};
-use crate::{Busy, Concurrency, Error, Misfire, OnCrash, Result, Trigger, hash};
+use crate::{Busy, Concurrency, Error, Misfire, OnCrash, OnStop, Result, Trigger, hash};
 use cotter::Lease;
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -43,6 +43,8 @@ pub(crate) struct Policy {
     pub(crate) misfire_window: Duration,
     pub(crate) max_backlog: u32,
     pub(crate) on_crash: OnCrash,
+    /// As after a crash, if it is not set.
+    pub(crate) on_stop: Option<OnStop>,
     pub(crate) retries: u32,
     pub(crate) retry_delay: Duration,
     pub(crate) max_retry_delay: Option<Duration>,
@@ -73,6 +75,7 @@ impl Default for Policy {
             misfire_window: Duration::from_secs(24 * 3600),
             max_backlog: 100,
             on_crash: OnCrash::default(),
+            on_stop: None,
             retries: 0,
             retry_delay: Duration::from_secs(10),
             max_retry_delay: None,
@@ -91,6 +94,11 @@ impl Default for Policy {
 }
 
 impl Policy {
+    /// Whether a run that was stopped with its scheduler is run again.
+    pub(crate) fn reruns_stopped(&self) -> bool {
+        self.on_stop.unwrap_or(self.on_crash.into()) == OnStop::Rerun
+    }
+
     /// The pause before a repetition, after this many earlier ones.
     pub(crate) fn retry_pause(&self, retried: u32) -> Duration {
         match self.max_retry_delay {
@@ -207,6 +215,13 @@ impl Job {
     #[must_use]
     pub fn on_crash(mut self, on_crash: OnCrash) -> Self {
         self.policy.on_crash = on_crash;
+        self
+    }
+
+    /// Sets the policy for a run that is stopped with its scheduler, as in a deploy. Default: as for a crash.
+    #[must_use]
+    pub fn on_stop(mut self, on_stop: OnStop) -> Self {
+        self.policy.on_stop = Some(on_stop);
         self
     }
 

@@ -78,7 +78,7 @@ pub use jobs::Jobs;
 pub use notes::Entry;
 pub use one_shot::{OneShot, Pending};
 pub use pausing::{PausedBy, Pausing};
-pub use policy::{Busy, Concurrency, Ending, Misfire, OnCrash};
+pub use policy::{Busy, Concurrency, Ending, Misfire, OnCrash, OnStop};
 pub use run::{Outcome, Run, Why};
 pub use scheduler::Scheduler;
 pub use status::{JobStatus, StandsBy, WaitsFor};

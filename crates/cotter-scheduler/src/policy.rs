@@ -25,6 +25,26 @@ pub enum OnCrash {
     Rerun,
 }
 
+/// The policy for a run that is stopped because its scheduler stops, and the grace period has passed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum OnStop {
+    /// Does nothing: the slot was started once.
+    #[default]
+    Skip,
+    /// Runs the same slot again, on another replica or when this one is back. There is no limit: a process that is stopped on
+    /// purpose says nothing about the job. It uses up no retry.
+    Rerun,
+}
+
+impl From<OnCrash> for OnStop {
+    fn from(on_crash: OnCrash) -> Self {
+        match on_crash {
+            OnCrash::Skip => Self::Skip,
+            OnCrash::Rerun => Self::Rerun,
+        }
+    }
+}
+
 /// The policy for a slot whose lock has another holder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Busy {

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 /// Whether a run has failed, or a job cannot run. This is reported with `--quiet` too.
 pub(super) fn is_problem(kind: &EventKind) -> bool {
     match kind {
-        EventKind::Ended { outcome, .. } => {
-            !matches!(outcome, Ending::Ok | Ending::Stopped | Ending::Replaced)
-        }
+        EventKind::Ended { outcome: Ending::Ok | Ending::Replaced, .. }
+        | EventKind::Ended { outcome: Ending::Stopped, last: false, .. } => false,
+        EventKind::Ended { .. } => true,
         EventKind::Crashed { .. } | EventKind::Broken { .. } | EventKind::RequestsUnreadable { .. } => true,
         _ => false,
     }
@@ -19,8 +19,10 @@ pub(super) fn is_problem(kind: &EventKind) -> bool {
 pub(super) fn text(event: &Event) -> String {
     let job = event.job.as_deref().map(|job| format!("{job}: ")).unwrap_or_default();
     match &event.kind {
-        EventKind::Ended { slot, outcome, took, .. } => {
-            format!("{job}ended for {slot} after {}: {outcome}", words(*took))
+        EventKind::Ended { slot, outcome, took, last, .. } => {
+            let cut = *outcome == Ending::Stopped && !last;
+            let then = if cut { "; the slot is run again" } else { "" };
+            format!("{job}ended for {slot} after {}: {outcome}{then}", words(*took))
         }
         EventKind::Retrying { slot, attempt, after } => {
             format!("{job}attempt {attempt} for {slot} follows in {}", words(*after))
@@ -57,7 +59,7 @@ fn fields(kind: &EventKind) -> Value {
             "token": token.to_string(),
             "late_ms": millis(*late),
         }),
-        EventKind::Ended { slot, attempt, token, outcome, took, .. } => json!({
+        EventKind::Ended { slot, attempt, token, outcome, took, last } => json!({
             "event": "ended",
             "slot": slot.to_string(),
             "attempt": attempt,
@@ -65,6 +67,7 @@ fn fields(kind: &EventKind) -> Value {
             "outcome": outcome.word(),
             "reason": outcome.reason(),
             "took_ms": millis(*took),
+            "last": last,
         }),
         EventKind::Retrying { slot, attempt, after } => json!({
             "event": "retrying",

@@ -115,11 +115,11 @@ impl FollowUps {
 }
 
 impl<'a> End<'a> {
-    /// The end of a run that is not repeated. A run that was stopped or replaced has neither succeeded nor failed.
+    /// The end of a run that is not repeated. A run that was replaced has neither succeeded nor failed.
     fn of(kind: &'a EventKind, facts: RunFacts) -> Option<Self> {
         match kind {
             EventKind::Ended { slot, attempt, outcome, took, last: true, .. }
-                if !matches!(outcome, Ending::Stopped | Ending::Replaced) =>
+                if *outcome != Ending::Replaced =>
             {
                 Some(Self { slot: *slot, attempt: Some(*attempt), outcome, took: Some(*took), facts })
             }

@@ -40,7 +40,9 @@ const RECHECK: Duration = Duration::from_secs(60);
 pub(crate) struct DueRun {
     pub(crate) at: UnixTime,
     pub(crate) attempt: u32,
+    /// How often a process has died in this slot, and how often one was stopped.
     pub(crate) crashes: u32,
+    pub(crate) stops: u32,
     /// Whether it was requested, or is a one-shot run, and has no slot of the trigger.
     pub(crate) asked: bool,
     /// The latest request that this run answers.
@@ -55,20 +57,31 @@ impl DueRun {
     /// The first attempt of a slot.
     pub(crate) fn first(at: UnixTime) -> Self {
         let arguments = Arguments::new();
-        Self { at, attempt: 1, crashes: 0, asked: false, request: None, arguments, one_shot: None }
+        Self { at, attempt: 1, crashes: 0, stops: 0, asked: false, request: None, arguments, one_shot: None }
     }
 
-    /// Another attempt of a run, after this many crashes.
-    fn again(run: &LastRun, crashes: u32, handled: u64) -> Self {
+    /// Another attempt of a run.
+    fn again(run: &LastRun, handled: u64) -> Self {
         Self {
             at: run.slot,
             attempt: run.attempt + 1,
-            crashes,
+            crashes: run.crashes,
+            stops: run.stops,
             asked: run.asked,
             request: (run.asked && run.one_shot.is_none()).then_some(handled),
             arguments: run.arguments.clone(),
             one_shot: run.one_shot.clone(),
         }
+    }
+
+    /// The same after a crash.
+    fn after_crash(run: &LastRun, handled: u64) -> Self {
+        Self { crashes: run.crashes + 1, ..Self::again(run, handled) }
+    }
+
+    /// The number of attempts before this one that have failed.
+    pub(crate) fn retried(&self) -> u32 {
+        (self.attempt - 1).saturating_sub(self.crashes).saturating_sub(self.stops)
     }
 }
 
@@ -184,29 +197,29 @@ impl Decision {
         let Some(run) = self.state.unfinished().cloned() else { return };
         self.state.end(now, &Ending::Crashed);
         self.crashed = self.state.run.clone();
-        let crashes = run.crashes + 1;
-        let again = definition.policy.on_crash == OnCrash::Rerun && crashes < Job::MAX_CRASHES;
-        if again && definition.policy.enabled && control.pause.is_none() {
-            self.due = Some(DueRun::again(&run, crashes, self.state.handled));
+        if may_crash_again(definition, run.crashes) && definition.policy.enabled && control.pause.is_none() {
+            self.due = Some(DueRun::after_crash(&run, self.state.handled));
         }
     }
 
-    /// A failed run that is repeated, by whichever replica; its slot comes before all others. A run that has lost its lock is a
-    /// crash, even if that could be recorded.
+    /// A failed run that is repeated, by whichever replica, or one that was stopped with its scheduler; its slot comes before all
+    /// others. A run that has lost its lock is a crash, even if that could be recorded.
     fn find_retry(&mut self, definition: &Definition, control: &JobControl, now: UnixTime) {
         let policy = &definition.policy;
         if self.due.is_some() || self.crashed.is_some() || !policy.enabled || control.pause.is_some() {
             return;
         }
         let Some(run) = self.state.run.as_ref().filter(|run| run.ended.is_some()) else { return };
-        let is_lost = run.outcome.as_deref() == Some(Ending::Lost.word());
-        let (crashes, at) = match run.retry_at {
+        let (due, at) = match run.retry_at {
             // Not later than it would be now, in case the store's clock went backwards.
             Some(at) if run.retried() < policy.retries => {
-                (run.crashes, at.min(now + policy.retry_pause(run.retried())))
+                (DueRun::again(run, self.state.handled), at.min(now + policy.retry_pause(run.retried())))
             }
-            None if is_lost && policy.on_crash == OnCrash::Rerun && run.crashes + 1 < Job::MAX_CRASHES => {
-                (run.crashes + 1, now)
+            None if run.has_ended(&Ending::Lost) && may_crash_again(definition, run.crashes) => {
+                (DueRun::after_crash(run, self.state.handled), now)
+            }
+            None if run.has_ended(&Ending::Stopped) && policy.reruns_stopped() => {
+                (DueRun { stops: run.stops + 1, ..DueRun::again(run, self.state.handled) }, now)
             }
             _ => return,
         };
@@ -214,7 +227,7 @@ impl Decision {
             self.next = Some(at);
             return;
         }
-        self.due = Some(DueRun::again(run, crashes, self.state.handled));
+        self.due = Some(due);
     }
 
     fn find_request(&mut self, definition: &Definition, control: &JobControl, now: UnixTime) {
@@ -281,6 +294,11 @@ impl Decision {
         (self.missed, self.skipped, self.more, self.merged) = (missed, skipped, more, merged);
         self.next = next.map(|at| at + definition.shift);
     }
+}
+
+/// Whether a run is repeated after a crash, which is not one of those that it has had.
+pub(crate) fn may_crash_again(definition: &Definition, crashes: u32) -> bool {
+    definition.policy.on_crash == OnCrash::Rerun && crashes + 1 < Job::MAX_CRASHES
 }
 
 /// Resets instants that are ahead of the store's clock: one slot may be lost, but not a year of them.

@@ -16,6 +16,8 @@ pub(crate) struct LastRun {
     pub(crate) attempt: u32,
     /// How often the process died in this slot.
     pub(crate) crashes: u32,
+    /// How often its scheduler was stopped in this slot, and the run with it.
+    pub(crate) stops: u32,
     pub(crate) token: u64,
     pub(crate) host: String,
     pub(crate) started: UnixTime,
@@ -43,6 +45,7 @@ impl LastRun {
             asked: due.asked,
             attempt: due.attempt,
             crashes: due.crashes,
+            stops: due.stops,
             token,
             host: host.to_owned(),
             started,
@@ -68,9 +71,13 @@ impl LastRun {
         Some(Ending::parse(word, self.reason.as_deref()).unwrap_or_else(|| Ending::Failed(word.to_owned())))
     }
 
+    pub(crate) fn has_ended(&self, ending: &Ending) -> bool {
+        self.outcome.as_deref() == Some(ending.word())
+    }
+
     /// The number of attempts before this one that have failed.
     pub(crate) fn retried(&self) -> u32 {
-        (self.attempt - 1).saturating_sub(self.crashes)
+        (self.attempt - 1).saturating_sub(self.crashes).saturating_sub(self.stops)
     }
 }
 

@@ -16,6 +16,8 @@ pub(super) struct Written {
     attempt: u32,
     #[serde(rename = "c", default, skip_serializing_if = "is_default")]
     crashes: u32,
+    #[serde(rename = "p", default, skip_serializing_if = "is_default")]
+    stops: u32,
     /// The token, less the microseconds of the slot: tokens are microseconds, unless the counter is ahead of the clock.
     #[serde(rename = "k", default)]
     token: i64,
@@ -65,6 +67,7 @@ impl From<LastRun> for Written {
             asked: run.asked,
             attempt: run.attempt,
             crashes: run.crashes,
+            stops: run.stops,
             token: run.token.wrapping_sub(micros(run.slot)).cast_signed(),
             whole_token: None,
             started_at: None,
@@ -93,6 +96,7 @@ impl From<Written> for LastRun {
             asked: run.asked,
             attempt: run.attempt,
             crashes: run.crashes,
+            stops: run.stops,
             token: run.whole_token.unwrap_or_else(token),
             host: run.host,
             started,
@@ -129,7 +133,7 @@ mod tests {
     fn a_run_is_read_as_it_was_written() {
         let slot = UnixTime::new(1_795_388_449, 356_790_491);
         let one_shot = Some(OneShotKey { id: "order-17".to_owned(), number: u64::MAX });
-        let due = DueRun { request: Some(3), asked: true, one_shot, ..DueRun::first(slot) };
+        let due = DueRun { request: Some(3), asked: true, stops: 2, one_shot, ..DueRun::first(slot) };
         let arguments = Arguments::from([("a".to_owned(), "b".to_owned())]);
         for token in [0, 1, 1_795_388_449_358_555, u64::MAX] {
             for started in [slot, slot - Duration::from_secs(1), UnixTime::new(1_795_388_449, 359_905_491)] {

@@ -5,11 +5,11 @@ use super::execute::{Limits, Task, execute};
 use super::gates::Gates;
 use super::hold::Hold;
 use super::workers::Worker;
-use crate::decide::{Decision, DueRun, after_now};
+use crate::decide::{Decision, DueRun, after_now, may_crash_again};
 use crate::notes::State;
 use crate::notes::history::Output;
 use crate::run::Report;
-use crate::{Concurrency, Ending, EventKind, Job, OnCrash, Run, UnixTime};
+use crate::{Concurrency, Ending, EventKind, Run, UnixTime};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -136,7 +136,7 @@ impl Hold<'_> {
             return Err(Halt::Failed(cotter::Error::from(lost).into()));
         }
         let now = self.context.clock.now();
-        let retried = slot.attempt - 1 - slot.crashes;
+        let retried = slot.retried();
         let again = ending.may_be_retried() && retried < self.snapshot.job.policy.retries;
         let retry_at = again.then(|| now + self.snapshot.job.policy.retry_pause(retried));
         state.end(now, ending);
@@ -150,10 +150,13 @@ impl Hold<'_> {
         Ok(retry_at)
     }
 
-    /// Whether the run is repeated because it has lost its lock.
+    /// Whether the run is repeated because it has lost its lock, or was stopped with the scheduler.
     fn is_rerun(&self, slot: &DueRun, outcome: &Ending) -> bool {
-        let may_crash_again = slot.crashes + 1 < Job::MAX_CRASHES;
-        *outcome == Ending::Lost && self.snapshot.job.policy.on_crash == OnCrash::Rerun && may_crash_again
+        match outcome {
+            Ending::Lost => may_crash_again(&self.snapshot.definition, slot.crashes),
+            Ending::Stopped => self.snapshot.job.policy.reruns_stopped(),
+            _ => false,
+        }
     }
 
     async fn keep_output(&self, state: &mut State, text: String) -> Result<(), Halt> {
@@ -165,8 +168,7 @@ impl Hold<'_> {
     /// Waits before a retry, with the lock but without a worker and what else a run needs. If this process does not live that
     /// long, or stops, another one finds in the note what is due; so does the next definition, or this one after a pause.
     async fn pause(&mut self, slot: &DueRun, until: UnixTime) -> Result<(Worker, Gates), Halt> {
-        let retried = slot.attempt - 1 - slot.crashes;
-        let (attempt, after) = (slot.attempt + 1, self.snapshot.job.policy.retry_pause(retried));
+        let (attempt, after) = (slot.attempt + 1, self.snapshot.job.policy.retry_pause(slot.retried()));
         self.context.emit(self.snapshot.name(), EventKind::Retrying { slot: slot.at, attempt, after });
         tokio::select! {
             () = self.context.stopping(Stop::Starts) => return Err(Halt::Stopped),

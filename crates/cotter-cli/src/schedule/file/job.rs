@@ -3,7 +3,7 @@
 use super::section::{Mistakes, Section};
 use super::{env, trigger, value};
 use crate::command::{Grace, Launch};
-use cotter_scheduler::{Busy, Concurrency, Job, Misfire, OnCrash, Outcome, Run, Trigger, Zone};
+use cotter_scheduler::{Busy, Concurrency, Job, Misfire, OnCrash, OnStop, Outcome, Run, Trigger, Zone};
 use serde_json::json;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -25,6 +25,7 @@ pub(super) const SHARED: &[&str] = &[
     "misfire_window",
     "max_backlog",
     "on_crash",
+    "on_stop",
     "retries",
     "retry_delay",
     "max_retry_delay",
@@ -83,6 +84,7 @@ pub(super) struct Settings {
     pub(super) misfire_window: Option<Duration>,
     max_backlog: Option<u32>,
     on_crash: Option<OnCrash>,
+    on_stop: Option<OnStop>,
     retries: Option<u32>,
     retry_delay: Option<Duration>,
     max_retry_delay: Option<Duration>,
@@ -206,6 +208,7 @@ impl Settings {
     fn read(section: &Section<'_>, mistakes: &mut Mistakes) -> Self {
         let misfires = [("skip", Misfire::Skip), ("once", Misfire::Once), ("all", Misfire::All)];
         let crashes = [("skip", OnCrash::Skip), ("rerun", OnCrash::Rerun)];
+        let stops = [("skip", OnStop::Skip), ("rerun", OnStop::Rerun)];
         let concurrency = [("forbid", Concurrency::Forbid), ("replace", Concurrency::Replace)];
         Self {
             ttl: section.get("ttl", mistakes, value::positive).unwrap_or(TTL),
@@ -216,6 +219,7 @@ impl Settings {
             misfire_window: section.get("misfire_window", mistakes, value::positive),
             max_backlog: section.get("max_backlog", mistakes, value::some),
             on_crash: section.get("on_crash", mistakes, value::word(&crashes)),
+            on_stop: section.get("on_stop", mistakes, value::word(&stops)),
             retries: section.get("retries", mistakes, value::small),
             retry_delay: section.get("retry_delay", mistakes, value::duration),
             max_retry_delay: section.get("max_retry_delay", mistakes, value::duration),
@@ -257,6 +261,7 @@ impl Settings {
         job = job.misfire(self.misfire.unwrap_or_default()).on_crash(self.on_crash.unwrap_or_default());
         job = job.busy(self.busy.unwrap_or_default()).retries(self.retries.unwrap_or(0));
         job = self.max_backlog.into_iter().fold(job, Job::max_backlog);
+        job = self.on_stop.into_iter().fold(job, Job::on_stop);
         job = self.concurrency.into_iter().fold(job, Job::concurrency);
         job = self.lock.iter().fold(job, Job::lock);
         job = self.limit.iter().fold(job, |job, (name, of)| job.limit(name, *of));

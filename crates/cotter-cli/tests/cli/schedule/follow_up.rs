@@ -73,6 +73,21 @@ fn a_command_follows_a_crash_on_the_host_that_notices_it() {
     run.end().code(0);
 }
 
+/// Nobody else will tell that a deploy has cost a slot.
+#[test]
+fn a_command_follows_a_run_that_was_stopped_unless_it_is_run_again() {
+    for (on_stop, wanted) in [("skip", true), ("rerun", false)] {
+        let env = TestEnv::new();
+        let stop = format!("on_stop = \"{on_stop}\"\n");
+        let mut run = env
+            .schedule(&["grace = \"50ms\"\n", &once("a", "echo go; exec sleep 600"), TELL, &stop].concat());
+        super::printed(&mut run);
+        run.signal(Signal::TERM);
+        let rest = run.end().code(0);
+        assert_eq!(rest.stdout.contains("a stopped attempt 1: []"), wanted, "{on_stop}: {rest:?}");
+    }
+}
+
 #[test]
 fn a_command_that_follows_ends_with_cotter_and_its_failure_is_told() {
     let env = TestEnv::new();

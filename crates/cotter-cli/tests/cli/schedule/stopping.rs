@@ -44,6 +44,26 @@ fn when_the_grace_is_over_commands_are_stopped() {
     assert_eq!(history[0]["outcome"], "stopped");
 }
 
+/// What a deploy has cut is run again by the next scheduler, for the same slot.
+#[test]
+fn a_run_that_was_stopped_is_run_again_if_the_file_says_so() {
+    let env = TestEnv::new();
+    let once = once("a", "echo $COTTER_ATTEMPT; [ $COTTER_ATTEMPT = 2 ] || sleep 600");
+    let text = ["grace = \"100ms\"\n[defaults]\nttl = \"1s\"\non_stop = \"rerun\"\n", &once].concat();
+    let mut run = env.schedule(&text);
+    assert_eq!(printed(&mut run), "1");
+    run.signal(Signal::TERM);
+    let ended = event(&mut run, "ended");
+    assert_eq!((&ended["outcome"], &ended["last"]), (&"stopped".into(), &Value::Bool(false)));
+    run.end().code(0);
+    let mut run = env.schedule(&text);
+    assert_eq!(printed(&mut run), "2");
+    let again = event(&mut run, "ended");
+    assert_eq!((&again["outcome"], &again["slot"]), (&"ok".into(), &ended["slot"]));
+    run.signal(Signal::TERM);
+    run.end().code(0);
+}
+
 #[test]
 fn within_the_grace_nothing_is_stopped_whatever_the_ttl() {
     let env = TestEnv::new();

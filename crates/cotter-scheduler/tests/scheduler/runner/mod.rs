@@ -19,5 +19,6 @@ mod rates;
 mod replicas;
 mod requests;
 mod retries;
+mod stops;
 mod waits;
 mod world;

@@ -82,11 +82,14 @@ async fn after_a_kill_inside_an_attempt_there_are_no_retries_without_rerun() {
     second.stop().await;
 }
 
-/// One that fails by itself has its retries; one that had to be stopped has none.
+/// One that fails by itself has its retries. One that had to be stopped has none, unless it is run again: a stop uses up no retry.
 #[tokio::test(start_paused = true)]
 async fn after_a_stop_inside_an_attempt_it_depends_on_the_grace() {
-    for (grace, wanted) in [(S, vec!["failed"; 3]), (MS * 100, vec!["failed", "stopped"])] {
-        for on_crash in [OnCrash::Skip, OnCrash::Rerun] {
+    let again = vec!["failed", "stopped", "failed", "failed"];
+    for (grace, skip, rerun) in
+        [(S, vec!["failed"; 3], vec!["failed"; 3]), (MS * 100, vec!["failed", "stopped"], again)]
+    {
+        for (on_crash, wanted) in [(OnCrash::Skip, skip), (OnCrash::Rerun, rerun)] {
             let world = World::new();
             let (client, other) = (world.client().await, world.client().await);
             let job = failing(&world).on_crash(on_crash);
