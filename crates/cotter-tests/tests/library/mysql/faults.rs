@@ -183,12 +183,18 @@ async fn a_row_that_stays_locked_replaces_no_connection() {
 }
 
 /// While somebody copies its files, the server answers reads and gives locks of sessions, and keeps each write waiting: whoever
-/// has such a lock cannot write its token.
+/// has such a lock cannot write its token, and a row that nobody has cannot be locked.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs mariadbd"]
 async fn who_cannot_write_a_token_is_told_so() {
     let server = server();
-    let client = client(&server.url("mode=advisory&timeout=500ms"), TTL).await;
+    for mode in ["advisory", "row"] {
+        what_cannot_be_written_is_told(&server, mode).await;
+    }
+}
+
+async fn what_cannot_be_written_is_told(server: &Mariadb, mode: &str) {
+    let client = client(&server.url(&format!("mode={mode}&timeout=500ms")), TTL).await;
     client.mutex("copied").lock().await.unwrap().finish().await.unwrap();
     let mut copying = server.client("cotter");
     let mut copying = copying.args(["-e", "FLUSH TABLES WITH READ LOCK; DO SLEEP(100)"]).spawn().unwrap();
@@ -196,8 +202,9 @@ async fn who_cannot_write_a_token_is_told_so() {
     eventually("it is copied", || !copier().is_empty()).await;
     let answer = tokio::time::timeout(FAR, client.mutex("copied").try_lock()).await;
     demand(answer.is_ok(), Kind::StuckWaiter, "an attempt has no end");
-    let error = answer.unwrap().unwrap_err();
-    assert!(error.is_retryable(), "{error}");
+    let answer = answer.unwrap();
+    demand(answer.is_err(), Kind::BusyWhileDown, format!("mode={mode}: {answer:?}, and nobody holds it"));
+    assert!(answer.as_ref().unwrap_err().is_retryable(), "{answer:?}");
     server.sql(&format!("KILL {}", copier()));
     copying.wait().unwrap();
     let guard = client.mutex("copied").try_lock_for(FAR).await.unwrap().expect("nothing has stayed");

@@ -4,6 +4,7 @@ use super::setup::{backend, claim, client, driver, eventually, server, take};
 use cotter::backend::{Leave, Until};
 use cotter::postgres::Store;
 use cotter::{Client, ErrorKind};
+use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Postgres;
 use cotter_testkit::timing::{FAR, Stopwatch, happens};
 use std::process::Stdio;
@@ -48,6 +49,28 @@ async fn rows_that_are_there_are_locked() {
     assert!(client.mutex("7").try_lock().await.unwrap().is_none());
     client.mutex("7").lock().await.unwrap().finish().await.unwrap();
     holding.wait().unwrap();
+}
+
+/// Nobody holds the row, and nobody can get it: not what a job that asks once and goes away should take for a holder.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_table_that_is_locked_as_a_whole_is_an_outage() {
+    let server = shop();
+    for (mode, table) in [("mode=row&table=shop.orders&column=id", "shop.orders"), ("mode=row", "cotter_row")] {
+        let client = Client::connect(server.url(&format!("{mode}&timeout=500ms"))).await.unwrap();
+        client.mutex("7").lock().await.unwrap().finish().await.unwrap();
+        let lock = format!("begin; lock table {table} in exclusive mode; select pg_sleep(100)");
+        let mut locking = server.psql("cotter").args(["-c", &lock]).stderr(Stdio::null()).spawn().unwrap();
+        let locks = "select pid from pg_stat_activity where query like '%pg_sleep(100)' and wait_event = 'PgSleep'";
+        eventually("it is locked", || !server.sql(locks).is_empty()).await;
+        let answer = tokio::time::timeout(FAR, client.mutex("7").try_lock()).await.expect("an end");
+        demand(answer.is_err(), Kind::BusyWhileDown, format!("{mode}: {answer:?}, and nobody holds it"));
+        assert!(answer.as_ref().unwrap_err().is_retryable(), "{answer:?}");
+        server.sql(&format!("select pg_terminate_backend({})", server.sql(locks)));
+        locking.wait().unwrap();
+        let guard = client.mutex("7").try_lock_for(FAR).await.unwrap().expect("nothing has stayed");
+        guard.finish().await.unwrap();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -72,10 +72,27 @@ impl Row {
         match asked {
             Ok(rows) => self.judge(&rows, claim),
             Err(e) => match code(&e) {
-                Some(LOCK_TIMEOUT | LOCKED) => Ok(Locked::Refused(Asked::Busy { failed: true })),
+                Some(LOCKED) => Ok(Locked::Refused(Asked::Busy { failed: true })),
+                Some(LOCK_TIMEOUT) => {
+                    self.check_writable(session).await?;
+                    Ok(Locked::Refused(Asked::Busy { failed: true }))
+                }
                 Some(INTERRUPTED) => Ok(Locked::Refused(Asked::Cancelled)),
                 _ => Err(e),
             },
+        }
+    }
+
+    /// Whoever is kept waiting by a backup or an administrator, and not by the holder of a row, gets the same answer. So it asks
+    /// for no row, which only they refuse.
+    async fn check_writable(&self, session: &Connection) -> Result<()> {
+        match session.wait(format!("{}NULL FOR UPDATE NOWAIT", self.select)).await {
+            Err(e) if code(&e) == Some(LOCK_TIMEOUT) => {
+                let why = "the server keeps all changes of the table waiting, as during a backup or FLUSH TABLES WITH READ LOCK";
+                Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME))
+            }
+            Err(e) => Err(e),
+            Ok(_) => Ok(()),
         }
     }
 

@@ -225,11 +225,12 @@ impl<S: Store> Keeper<S> {
         if released {
             return End::Released;
         }
-        let over = self.until.moment().is_none_or(|end| self.parts().now() >= end);
-        if over {
-            return End::Nothing;
-        }
-        let why = "another session cancelled the statement that was waiting for the lock";
+        let why = match self.until {
+            // Nobody would have been waited for: something else has kept the server from answering.
+            Until::Now | Until::InLine => "the server did not answer in time whether the lock is free",
+            Until::Moment(end) if self.parts().now() >= end => return End::Nothing,
+            _ => "another session cancelled the statement that was waiting for the lock",
+        };
         End::Failed(Error::new(ErrorKind::Unavailable, why))
     }
 
