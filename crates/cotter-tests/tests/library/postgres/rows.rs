@@ -56,12 +56,14 @@ async fn rows_that_are_there_are_locked() {
 #[ignore = "needs postgres"]
 async fn a_table_that_is_locked_as_a_whole_is_an_outage() {
     let server = shop();
-    for (mode, table) in [("mode=row&table=shop.orders&column=id", "shop.orders"), ("mode=row", "cotter_row")] {
+    for (mode, table) in [("mode=row&table=shop.orders&column=id", "shop.orders"), ("mode=row", "cotter_row")]
+    {
         let client = Client::connect(server.url(&format!("{mode}&timeout=500ms"))).await.unwrap();
         client.mutex("7").lock().await.unwrap().finish().await.unwrap();
         let lock = format!("begin; lock table {table} in exclusive mode; select pg_sleep(100)");
         let mut locking = server.psql("cotter").args(["-c", &lock]).stderr(Stdio::null()).spawn().unwrap();
-        let locks = "select pid from pg_stat_activity where query like '%pg_sleep(100)' and wait_event = 'PgSleep'";
+        let locks =
+            "select pid from pg_stat_activity where query like '%pg_sleep(100)' and wait_event = 'PgSleep'";
         eventually("it is locked", || !server.sql(locks).is_empty()).await;
         let answer = tokio::time::timeout(FAR, client.mutex("7").try_lock()).await.expect("an end");
         demand(answer.is_err(), Kind::BusyWhileDown, format!("{mode}: {answer:?}, and nobody holds it"));
