@@ -3,7 +3,7 @@
 use crate::host::Host;
 use crate::notes::hosts::owned::OfAll;
 use crate::notes::{
-    Arguments, Control, Entry, GroupControl, JobControl, Pause, State, edit_group, edit_job, history, hosts,
+    Arguments, Control, GroupControl, JobControl, Pause, State, edit_group, edit_job, history, hosts,
     load_all, load_control, one_shots, roster, standby, waits,
 };
 use crate::pausing::Pausing;
@@ -198,15 +198,6 @@ impl Jobs {
         self.ask(job, request).await.map(|_| ())
     }
 
-    /// Returns the last runs of a job, oldest first.
-    ///
-    /// # Errors
-    /// As [`pause`](Self::pause); [`ErrorKind::ForeignNote`] for a note that cannot be read.
-    pub async fn history(&self, job: &str) -> Result<Vec<Entry>> {
-        let state = self.known(job).await?;
-        history::load(&self.client, &self.lock_name(job), &state).await
-    }
-
     /// Pauses the whole group: no more slots of any job are started until it is resumed, including jobs that are added
     /// later. Jobs that are paused individually stay paused when the group is resumed. If it is paused already, that pause stays as
     /// it is.
@@ -291,16 +282,17 @@ impl Jobs {
     }
 
     pub(crate) async fn known(&self, job: &str) -> Result<State> {
-        self.state(job).await?.ok_or_else(|| {
-            let why = format!(
-                "group {:?} has no job {job:?}; only jobs that have already been started are known",
-                self.group
-            );
-            Error::new(ErrorKind::UnknownJob, why)
-        })
+        self.state(job).await?.ok_or_else(|| self.unknown(job))
     }
 
-    fn lock_name(&self, job: &str) -> String {
+    pub(crate) fn unknown(&self, job: &str) -> Error {
+        let group = &self.group;
+        let why =
+            format!("group {group:?} has no job {job:?}; only jobs that have already been started are known");
+        Error::new(ErrorKind::UnknownJob, why)
+    }
+
+    pub(crate) fn lock_name(&self, job: &str) -> String {
         format!("{}/{job}", self.group)
     }
 }

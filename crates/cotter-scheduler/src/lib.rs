@@ -53,6 +53,7 @@ mod error;
 mod event;
 mod handle;
 mod hash;
+mod histories;
 mod host;
 mod job;
 mod jobs;
@@ -72,6 +73,7 @@ pub use cron::{Cron, CronError, Field, LocalTime, TimeError, UnixTime, Zone, Zon
 pub use error::{Error, ErrorKind, Result};
 pub use event::{Event, EventKind};
 pub use handle::{Handle, Next};
+pub use histories::History;
 pub use host::Host;
 pub use job::Job;
 pub use jobs::Jobs;

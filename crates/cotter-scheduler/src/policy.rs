@@ -112,24 +112,32 @@ impl Ending {
         }
     }
 
+    /// The short names of all endings.
+    pub fn words() -> impl Iterator<Item = &'static str> {
+        Self::all("").into_iter().map(|ending| ending.word())
+    }
+
     /// Whether [`retries`](crate::Job::retries) apply.
     pub(crate) fn may_be_retried(&self) -> bool {
         matches!(self, Self::Failed(_) | Self::Panicked(_) | Self::TimedOut)
     }
 
     pub(crate) fn parse(word: &str, reason: Option<&str>) -> Option<Self> {
-        let reason = reason.unwrap_or_default().to_owned();
-        let all = [
+        Self::all(reason.unwrap_or_default()).into_iter().find(|ending| ending.word() == word)
+    }
+
+    /// All of them, those that have a reason with this one.
+    fn all(reason: &str) -> [Self; 8] {
+        [
             Self::Ok,
-            Self::Failed(reason.clone()),
-            Self::Panicked(reason),
+            Self::Failed(reason.to_owned()),
+            Self::Panicked(reason.to_owned()),
             Self::TimedOut,
             Self::Lost,
             Self::Replaced,
             Self::Stopped,
             Self::Crashed,
-        ];
-        all.into_iter().find(|e| e.word() == word)
+        ]
     }
 }
 

@@ -1,25 +1,30 @@
-//! `cotter jobs history`.
+//! `cotter jobs history`: which runs.
 
 use super::list::Width;
-use crate::table;
+use super::runs::{self, Run};
+use super::since::Since;
 use clap::Args;
-use cotter_console::duration::words;
 use cotter_console::{Console, Failure, clean};
-use cotter_scheduler::{Ending, Entry};
-use serde_json::{Value, json};
-use std::io::Write;
+use cotter_scheduler::{Ending, Entry, History, Jobs, UnixTime};
 
 /// Which runs, and how much of them.
 #[derive(Debug, Args)]
-pub(super) struct History {
-    /// The name of the job within the group
-    pub(super) job: String,
-    /// Show only this many: the last ones
-    #[arg(short = 'n', long, value_name = "N")]
-    last: Option<usize>,
+pub(super) struct Which {
+    /// The names of jobs within the group [default: all jobs]
+    #[arg(value_name = "JOB")]
+    jobs: Vec<String>,
+    /// Show only runs that have ended since then: a duration before now, or an instant in RFC 3339 with an offset
+    #[arg(long, value_name = "WHEN", value_parser = Since::parse)]
+    since: Option<Since>,
     /// Show only runs that did not succeed
     #[arg(long)]
     failed: bool,
+    /// Show only runs that ended like this, as in the column OUTCOME, for example "timed out"; can be given several times
+    #[arg(long, value_name = "OUTCOME", value_parser = outcome)]
+    outcome: Vec<&'static str>,
+    /// Show only this many: the last ones
+    #[arg(short = 'n', long, value_name = "N")]
+    last: Option<usize>,
     /// Show all columns
     #[arg(long)]
     wide: bool,
@@ -28,107 +33,102 @@ pub(super) struct History {
     output: bool,
 }
 
-pub(super) fn print(mut entries: Vec<Entry>, which: &History, console: &Console) -> Result<(), Failure> {
-    entries.retain(|entry| !which.failed || entry.ending != Ending::Ok);
-    let entries = &entries[entries.len().saturating_sub(which.last.unwrap_or(usize::MAX))..];
+/// The word of an outcome.
+fn outcome(text: &str) -> Result<&'static str, String> {
+    let known: Vec<_> = Ending::words().collect();
+    let found = known.iter().find(|word| **word == text).copied();
+    found.ok_or_else(|| format!("no run ends like this; write one of {}", known.join(", ")))
+}
+
+pub(super) async fn print(jobs: &Jobs, which: &Which, console: &Console) -> Result<(), Failure> {
+    let since = match which.since {
+        Some(since) => Some(since.instant(jobs).await?),
+        None => None,
+    };
+    let names = which.names();
+    let histories = match &names[..] {
+        [] => jobs.histories(since).await?,
+        names => jobs.histories_of(names, since).await?,
+    };
+    tell_limits(&histories, since, console);
+    let runs = which.select(&histories);
     if console.json {
-        for entry in entries {
-            writeln!(console.out(), "{}", object(entry))?;
-        }
-        return Ok(());
+        return runs::print_objects(&runs, console);
     }
-    if entries.is_empty() {
-        console.confirm(match which.failed {
-            true => "no run in the history of this job has failed",
-            false => "no run of this job has ended yet",
-        });
+    if runs.is_empty() {
+        console.confirm(&which.nothing(names.len()));
     }
-    match Width::of(which.wide) {
-        Width::Narrow => {
-            let head = ["SLOT", "TRY", "HOST", "BEGAN", "TOOK", "OUTCOME"];
-            table::print(head, entries.iter().map(narrow), console)?;
-        }
-        Width::Wide => {
-            let head = ["SLOT", "ATTEMPT", "TOKEN", "HOST", "STARTED", "TOOK", "CODE", "OUTCOME"];
-            table::print(head, entries.iter().map(wide), console)?;
-        }
+    let is_of_one = names.len() == 1;
+    match (is_of_one, Width::of(which.wide)) {
+        (true, Width::Narrow) => runs::print_narrow(&runs, console)?,
+        (true, Width::Wide) => runs::print_wide(&runs, console)?,
+        (false, Width::Narrow) => runs::print_narrow_of_many(&runs, console)?,
+        (false, Width::Wide) => runs::print_wide_of_many(&runs, console)?,
     }
     if which.output {
-        entries.iter().try_for_each(|entry| print_output(entry, console))?;
+        runs::print_outputs(&runs, !is_of_one, console)?;
     }
     Ok(())
 }
 
-/// What was asked for begins at any fraction of a second.
-fn short_slot(entry: &Entry) -> String {
-    let asked = asked(entry);
-    match asked.is_empty() && entry.slot.subsec_nanos() > 0 {
-        true => format!("{:.3}", entry.slot),
-        false => format!("{:.0}{asked}", entry.slot),
+impl Which {
+    /// The jobs that are asked for, each once.
+    fn names(&self) -> Vec<String> {
+        let is_new = |(at, job): &(usize, &String)| !self.jobs[..*at].contains(job);
+        self.jobs.iter().enumerate().filter(is_new).map(|(_, job)| job.clone()).collect()
+    }
+
+    /// Oldest first. Only what is shown counts for the number of runs.
+    fn select<'a>(&self, histories: &'a [History]) -> Vec<Run<'a>> {
+        let mut runs = all(histories);
+        runs.retain(|run| self.includes(run.entry));
+        runs.drain(..runs.len().saturating_sub(self.last.unwrap_or(usize::MAX)));
+        runs
+    }
+
+    fn includes(&self, entry: &Entry) -> bool {
+        let is_named = self.outcome.is_empty() || self.outcome.contains(&entry.ending.word());
+        is_named && (!self.failed || entry.ending != Ending::Ok)
+    }
+
+    /// What is said if there is nothing to show.
+    fn nothing(&self, jobs: usize) -> String {
+        let of = match jobs {
+            0 => "this group",
+            1 => "this job",
+            _ => "these jobs",
+        };
+        let is_narrowed = self.since.is_some() || !self.outcome.is_empty();
+        match (is_narrowed, self.failed) {
+            (true, _) => format!("no run in the history of {of} is one of these"),
+            (false, true) => format!("no run in the history of {of} has failed"),
+            (false, false) => format!("no run of {of} has ended yet"),
+        }
     }
 }
 
-fn asked(entry: &Entry) -> String {
-    match (&entry.one_shot, entry.asked) {
-        (Some(id), _) => format!(" ({})", clean(id)),
-        (None, true) => " (triggered)".to_owned(),
-        (None, false) => String::new(),
+/// The runs of all jobs, ordered by their start; those of one job stay in their order.
+fn all(histories: &[History]) -> Vec<Run<'_>> {
+    let mut runs = Vec::new();
+    for history in histories {
+        runs.extend(history.runs.iter().map(|entry| Run { job: &history.job, entry }));
+    }
+    if histories.len() > 1 {
+        runs.sort_by_key(|run| run.entry.started);
+    }
+    runs
+}
+
+/// Says which histories do not reach back as far as was asked: what is not shown of them may have been.
+pub(super) fn tell_limits(histories: &[History], since: Option<UnixTime>, console: &Console) {
+    let Some(since) = since else { return };
+    for (history, from) in histories.iter().filter_map(|history| Some((history, cut(history, since)?))) {
+        let begins = format!("history of `{}` begins at {from:.0}", clean(&history.job));
+        console.warning(&format!("{begins}: runs before that are not kept, see `history` in the job file"));
     }
 }
 
-fn host(entry: &Entry) -> String {
-    if entry.host.is_empty() { "-".to_owned() } else { clean(&entry.host) }
-}
-
-/// The start is told by how long after its slot it was, the exit code by the outcome.
-fn narrow(entry: &Entry) -> [String; 6] {
-    [
-        short_slot(entry),
-        entry.attempt.to_string(),
-        host(entry),
-        format!("+{}", words(entry.started.since(entry.slot))),
-        words(entry.ended.since(entry.started)),
-        clean(&entry.ending.to_string()),
-    ]
-}
-
-fn wide(entry: &Entry) -> [String; 8] {
-    [
-        format!("{}{}", entry.slot, asked(entry)),
-        entry.attempt.to_string(),
-        entry.token.to_string(),
-        host(entry),
-        format!("{:.3}", entry.started),
-        words(entry.ended.since(entry.started)),
-        entry.code.map_or_else(|| "-".to_owned(), |code| code.to_string()),
-        clean(&entry.ending.to_string()),
-    ]
-}
-
-/// The output of a failed run, if it is known.
-fn print_output(entry: &Entry, console: &Console) -> Result<(), Failure> {
-    let Some(text) = &entry.output else { return Ok(()) };
-    let mut out = console.out();
-    writeln!(out, "\n{}, attempt {}:", entry.slot, entry.attempt)?;
-    for line in text.lines() {
-        writeln!(out, "  {}", clean(line))?;
-    }
-    Ok(())
-}
-
-fn object(entry: &Entry) -> Value {
-    json!({
-        "slot": entry.slot.to_string(),
-        "asked": entry.asked,
-        "id": entry.one_shot,
-        "attempt": entry.attempt,
-        "token": entry.token.to_string(),
-        "host": entry.host,
-        "started": format!("{:.3}", entry.started),
-        "ended": format!("{:.3}", entry.ended),
-        "outcome": entry.ending.word(),
-        "reason": entry.ending.reason(),
-        "code": entry.code,
-        "output": entry.output,
-    })
+/// When a history begins that does not reach back so far.
+pub(super) fn cut(history: &History, since: UnixTime) -> Option<UnixTime> {
+    history.kept_from.filter(|from| *from > since)
 }

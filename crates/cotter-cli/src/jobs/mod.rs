@@ -7,17 +7,22 @@
 //! | `arguments` | the arguments of a requested run |
 //! | `hosts` | the schedulers that run |
 //! | `forget` | jobs that were removed |
-//! | `history` | the last runs of one |
+//! | `history`, `since` | which of the last runs; since when |
+//! | `runs` | runs as tables and JSON |
+//! | `failed` | which jobs have failed lately |
 //! | `one_shots` | runs at a time of their own |
 //! | `pauses` | what is said about pauses |
 
 pub(crate) mod arguments;
+mod failed;
 mod forget;
 mod history;
 mod hosts;
 mod list;
 mod one_shots;
 mod pauses;
+mod runs;
+mod since;
 mod watch;
 
 use crate::config;
@@ -103,8 +108,10 @@ enum Action {
         /// The id of the run
         id: String,
     },
-    /// Show the last runs of a job, oldest first
-    History(history::History),
+    /// Show the last runs of all jobs, or of some, oldest first
+    History(history::Which),
+    /// List the jobs with runs that failed lately, the latest last: how often, when, where, why, and the last line of their output
+    Failed(failed::Which),
     /// Forget a job that was removed: its state, its history, and any requests for it; exits with 75 while it is running
     Forget(forget::Forget),
 }
@@ -160,7 +167,8 @@ pub(crate) async fn run(args: &Jobs, global: &Global, console: &Console) -> Resu
         Action::Hosts => hosts::print(&jobs, console).await?,
         Action::Pending => one_shots::print(&jobs.pending().await?, console)?,
         Action::Cancel { id } => return one_shots::cancel(&jobs, id, console).await,
-        Action::History(which) => history::print(jobs.history(&which.job).await?, which, console)?,
+        Action::History(which) => history::print(&jobs, which, console).await?,
+        Action::Failed(which) => failed::print(&jobs, which, console).await?,
         Action::Forget(which) => return forget::run(&jobs, which, console).await,
     }
     Ok(Exit::Done)

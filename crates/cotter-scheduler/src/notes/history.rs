@@ -3,11 +3,12 @@
 //! The newest runs are in the state of the job. When there are several of them they are moved to a segment: a note that is
 //! written once and overwritten when the history has gone around. A run therefore costs the same however long the history is.
 
-use super::{LastRun, State, foreign, load_all};
-use crate::{Ending, Result, UnixTime};
-use cotter::{Client, Note};
+mod read;
+
+use super::LastRun;
+use crate::{Ending, UnixTime};
+pub(crate) use read::{Kept, load};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 
 /// The number of runs in a segment. Fewer would be more notes, more would make the state longer.
 pub(super) const SEGMENT_RUNS: usize = 3;
@@ -92,67 +93,9 @@ impl Output {
     }
 }
 
-/// The keys of all notes of a history that keeps so many runs.
-fn keys_of(kept: usize) -> Vec<String> {
-    let segments = (0..ring(kept).unwrap_or_default()).map(key);
+/// The keys of all notes of the longest history, which one may have been before.
+pub(crate) fn all_keys() -> Vec<String> {
+    let segments = (0..ring(MAX_RUNS).unwrap_or_default()).map(key);
     let outputs = (0..OUTPUTS).map(Output::key);
     segments.chain(outputs).collect()
-}
-
-/// The keys of the longest history, which this one may have been before.
-pub(crate) fn all_keys() -> Vec<String> {
-    keys_of(MAX_RUNS)
-}
-
-/// The history of the job with this lock and state, oldest run first.
-pub(crate) async fn load(client: &Client, lock: &str, state: &State) -> Result<Vec<Entry>> {
-    let keys = keys_of(state.kept());
-    let places = keys.iter().map(|key| (lock.to_owned(), key.clone())).collect::<Vec<_>>();
-    let notes = load_all(client, places).await?;
-    let (mut runs, mut outputs) = (Vec::new(), HashMap::new());
-    for (key, note) in keys.iter().zip(&notes) {
-        let Some(note) = note else { continue };
-        parse(key, note, &mut runs, &mut outputs).map_err(|e| foreign("history of the job", &e))?;
-    }
-    runs.extend(state.recent().cloned());
-    runs.sort_by_key(|run| run.token);
-    // A segment may have been written by a process that died before it updated the state.
-    runs.dedup_by_key(|run| (run.token, run.slot, run.attempt));
-    let kept = if state.kept() > 0 { state.kept() } else { MAX_RUNS };
-    runs.drain(..runs.len().saturating_sub(kept));
-    Ok(runs.into_iter().map(|run| entry(run, &mut outputs)).collect())
-}
-
-fn parse(
-    key: &str,
-    note: &Note,
-    runs: &mut Vec<LastRun>,
-    outputs: &mut HashMap<u64, String>,
-) -> serde_json::Result<()> {
-    if note.bytes.is_empty() {
-        return Ok(());
-    }
-    if key.starts_with("output") {
-        let Output { token, text } = serde_json::from_slice(&note.bytes)?;
-        outputs.insert(token, text);
-    } else {
-        runs.extend(serde_json::from_slice::<Vec<LastRun>>(&note.bytes)?);
-    }
-    Ok(())
-}
-
-fn entry(run: LastRun, outputs: &mut HashMap<u64, String>) -> Entry {
-    Entry {
-        ending: run.ending().unwrap_or(Ending::Crashed),
-        ended: run.ended.unwrap_or(run.started),
-        slot: run.slot,
-        asked: run.asked,
-        one_shot: run.one_shot.map(|one_shot| one_shot.id),
-        attempt: run.attempt,
-        token: run.token,
-        output: outputs.remove(&run.token),
-        host: run.host,
-        started: run.started,
-        code: run.code,
-    }
 }

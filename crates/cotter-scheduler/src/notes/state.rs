@@ -63,7 +63,7 @@ pub(crate) struct State {
     /// The runs before, as far as they are not in a segment of the history yet.
     #[serde(rename = "p", default, skip_serializing_if = "is_default")]
     past: Vec<LastRun>,
-    /// How many segments of the history were written so far.
+    /// How many segments of the history there were so far.
     #[serde(rename = "n", default, skip_serializing_if = "is_default")]
     segments: u64,
     /// The number of runs that the history keeps.
@@ -204,9 +204,10 @@ impl State {
             return None;
         }
         let runs = std::mem::take(&mut self.past);
-        let segment = Segment::new(self.segments, kept, &runs)?;
+        let segment = Segment::new(self.segments, kept, &runs);
+        // Also what is not kept is counted: a reader tells by that whether the history is all there was.
         self.segments += 1;
-        Some(segment)
+        segment
     }
 
     /// Records the start of a run under a lock with this token. Returns the token of the run: several runs may follow under one
@@ -251,6 +252,16 @@ impl State {
     /// The runs that have ended and are not in the history, oldest first.
     pub(super) fn recent(&self) -> impl Iterator<Item = &LastRun> {
         self.past.iter().chain(self.run.as_ref().filter(|run| run.ended.is_some()))
+    }
+
+    /// How many segments of the history there were so far.
+    pub(super) fn segments(&self) -> u64 {
+        self.segments
+    }
+
+    /// The number of runs that have ended since the job is known, kept or not.
+    pub(super) fn ended_runs(&self) -> u64 {
+        self.segments * history::SEGMENT_RUNS as u64 + self.recent().count() as u64
     }
 
     /// The number of runs that the history keeps, as far as the note tells.

@@ -1,8 +1,10 @@
 //! `cotter schedule` and `cotter jobs`, from outside.
 
 mod crontab;
+mod failures;
 mod file;
 mod follow_up;
+mod histories;
 mod leased;
 mod limits;
 mod metrics;

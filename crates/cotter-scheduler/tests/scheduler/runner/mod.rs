@@ -4,6 +4,7 @@ mod calendars;
 mod clocks;
 mod definitions;
 mod ends;
+mod histories;
 mod hosts;
 mod lapses;
 mod limits;

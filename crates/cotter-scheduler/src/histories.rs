@@ -1,0 +1,88 @@
+//! The last runs of one job, of several, or of all jobs of a group.
+
+use crate::jobs::Jobs;
+use crate::notes::{Entry, State, history, load_all, roster};
+use crate::{Result, UnixTime};
+
+/// The last runs of a job.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct History {
+    /// The name within the group.
+    pub job: String,
+    /// Those that were asked for, oldest first.
+    pub runs: Vec<Entry>,
+    /// When the oldest run started that is kept, if there were runs before it: they have made room for later ones. `None` if all runs
+    /// are kept, and if those that were asked for are known to be.
+    pub kept_from: Option<UnixTime>,
+}
+
+/// The number of jobs whose notes are in memory at once.
+const JOBS_AT_ONCE: usize = 100;
+
+impl Jobs {
+    /// Returns the last runs of a job, oldest first.
+    ///
+    /// Needs a tokio runtime.
+    ///
+    /// # Errors
+    /// As [`pause`](Self::pause); [`ErrorKind::ForeignNote`](crate::ErrorKind::ForeignNote) for a note that cannot be read.
+    pub async fn history(&self, job: &str) -> Result<Vec<Entry>> {
+        let state = self.known(job).await?;
+        let kept = history::load(&self.client, &[(self.lock_name(job), state)], None).await?;
+        Ok(kept.into_iter().flat_map(|kept| kept.runs).collect())
+    }
+
+    /// Returns the last runs of these jobs, in their order; with `since` only those that ended then or later. A run that is in progress
+    /// is not among them.
+    ///
+    /// Needs a tokio runtime.
+    ///
+    /// # Errors
+    /// As [`history`](Self::history).
+    pub async fn histories_of(&self, jobs: &[String], since: Option<UnixTime>) -> Result<Vec<History>> {
+        let states = self.states(jobs).await?.into_iter().zip(jobs);
+        let known = states.map(|(state, job)| Ok((job.clone(), state.ok_or_else(|| self.unknown(job))?)));
+        self.load_histories(known.collect::<Result<_>>()?, since).await
+    }
+
+    /// Returns the same for all jobs of the group, ordered by name. A thousand notes are requested at a time, and none of the history
+    /// of a job whose last run ended before `since`.
+    ///
+    /// Needs a tokio runtime.
+    ///
+    /// # Errors
+    /// As [`list`](Self::list).
+    pub async fn histories(&self, since: Option<UnixTime>) -> Result<Vec<History>> {
+        let names: Vec<_> = roster::read(&self.client, &self.group).await?.into_iter().collect();
+        let states = self.states(&names).await?;
+        let known = names.into_iter().zip(states).filter_map(|(name, state)| Some((name, state?)));
+        self.load_histories(known.collect(), since).await
+    }
+
+    /// What is known of these jobs.
+    async fn states(&self, jobs: &[String]) -> Result<Vec<Option<State>>> {
+        let places = jobs.iter().map(|job| (self.lock_name(job), String::new())).collect::<Vec<_>>();
+        let notes = load_all(&self.client, places).await?;
+        // A name with a slash would be a job of another group.
+        let own = jobs.iter().zip(notes).map(|(job, note)| (job, note.filter(|_| !job.contains('/'))));
+        own.map(|(job, note)| note.map_or(Ok(None), |note| State::parse(job, &note.bytes))).collect()
+    }
+
+    async fn load_histories(
+        &self,
+        jobs: Vec<(String, State)>,
+        since: Option<UnixTime>,
+    ) -> Result<Vec<History>> {
+        let (names, states): (Vec<_>, Vec<_>) = jobs.into_iter().unzip();
+        let locks = names.iter().map(|name| self.lock_name(name));
+        let places: Vec<_> = locks.zip(states).collect();
+        let mut kept = Vec::with_capacity(names.len());
+        for some in places.chunks(JOBS_AT_ONCE) {
+            kept.extend(history::load(&self.client, some, since).await?);
+        }
+        let history =
+            |(job, kept): (String, history::Kept)| History { job, runs: kept.runs, kept_from: kept.from };
+        Ok(names.into_iter().zip(kept).map(history).collect())
+    }
+}
