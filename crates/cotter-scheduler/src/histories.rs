@@ -13,7 +13,7 @@ pub struct History {
     /// Those that were asked for, oldest first.
     pub runs: Vec<Entry>,
     /// When the oldest run started that is kept, if there were runs before it: they have made room for later ones. `None` if all runs
-    /// are kept, and if those that were asked for are known to be.
+    /// are kept, and if the job has no run that ended since the instant that was asked for.
     pub kept_from: Option<UnixTime>,
 }
 

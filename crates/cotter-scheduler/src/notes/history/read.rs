@@ -16,37 +16,62 @@ pub(crate) struct Kept {
     pub(crate) from: Option<UnixTime>,
 }
 
+/// The runs of a job as they are stored, without their outputs.
+struct Stored {
+    runs: Vec<LastRun>,
+    from: Option<UnixTime>,
+}
+
 /// The runs of the jobs with these locks and states that have ended since then.
 pub(crate) async fn load(
     client: &Client,
     jobs: &[(String, State)],
     since: Option<UnixTime>,
 ) -> Result<Vec<Kept>> {
+    let stored = load_runs(client, jobs, since).await?;
+    let outputs = load_outputs(client, jobs, &stored).await?;
+    let kept = |(of, mut outputs): (Stored, HashMap<_, _>)| Kept {
+        runs: of.runs.into_iter().map(|run| entry(run, &mut outputs)).collect(),
+        from: of.from,
+    };
+    Ok(stored.into_iter().zip(outputs).map(kept).collect())
+}
+
+async fn load_runs(
+    client: &Client,
+    jobs: &[(String, State)],
+    since: Option<UnixTime>,
+) -> Result<Vec<Stored>> {
     let is_asked = |state: &State| since.is_none_or(|since| may_reach(state, since));
     let keys = |state: &State| if is_asked(state) { segment_keys(state) } else { Vec::new() };
-    let segments = notes(client, jobs.iter().map(|(lock, state)| (lock, keys(state)))).await?;
-    let mut found = Vec::with_capacity(jobs.len());
-    for ((lock, state), segments) in jobs.iter().zip(segments) {
-        found.push(match is_asked(state) {
-            true => {
-                runs(state, parsed::<Vec<LastRun>>(lock, &segments)?.into_iter().flatten().collect(), since)
-            }
-            false => (Vec::new(), None),
-        });
-    }
-    let has_failed = |runs: &[LastRun]| runs.iter().any(|run| run.ending() != Some(Ending::Ok));
-    let keys = |runs: &[LastRun]| {
-        if has_failed(runs) { (0..OUTPUTS).map(Output::key).collect() } else { Vec::new() }
+    let notes = notes(client, jobs.iter().map(|(lock, state)| (lock, keys(state)))).await?;
+    let stored = |((lock, state), segments): (&(String, State), Vec<Note>)| {
+        if !is_asked(state) {
+            return Ok(Stored { runs: Vec::new(), from: None });
+        }
+        let segments: Vec<Vec<LastRun>> = parsed(lock, &segments)?;
+        Ok(stored(state, segments.into_iter().flatten().collect(), since))
     };
-    let outputs =
-        notes(client, jobs.iter().zip(&found).map(|((lock, _), (runs, _))| (lock, keys(runs)))).await?;
-    let with_outputs = |(((lock, _), (runs, from)), outputs): ((&(String, State), _), Vec<Note>)| {
-        let outputs = parsed::<Output>(lock, &outputs)?.into_iter();
-        let mut outputs: HashMap<_, _> = outputs.map(|output| (output.token, output.text)).collect();
-        let runs: Vec<LastRun> = runs;
-        Ok(Kept { runs: runs.into_iter().map(|run| entry(run, &mut outputs)).collect(), from })
+    jobs.iter().zip(notes).map(stored).collect()
+}
+
+/// By the tokens of their runs.
+async fn load_outputs(
+    client: &Client,
+    jobs: &[(String, State)],
+    stored: &[Stored],
+) -> Result<Vec<HashMap<u64, String>>> {
+    let has_failed = |of: &Stored| of.runs.iter().any(|run| run.ending() != Some(Ending::Ok));
+    let keys = |of: &Stored| match has_failed(of) {
+        true => (0..OUTPUTS).map(Output::key).collect(),
+        false => Vec::new(),
     };
-    jobs.iter().zip(found).zip(outputs).map(with_outputs).collect()
+    let notes = notes(client, jobs.iter().zip(stored).map(|((lock, _), of)| (lock, keys(of)))).await?;
+    let by_token = |((lock, _), notes): (&(String, State), Vec<Note>)| {
+        let outputs: Vec<Output> = parsed(lock, &notes)?;
+        Ok(outputs.into_iter().map(|output| (output.token, output.text)).collect())
+    };
+    jobs.iter().zip(notes).map(by_token).collect()
 }
 
 /// Whether a run may have ended since then: the newest one that has ended is usually in the state.
@@ -85,7 +110,7 @@ fn parsed<T: DeserializeOwned>(lock: &str, notes: &[Note]) -> Result<Vec<T>> {
 }
 
 /// The runs that are kept and have ended since then, and when the oldest one started that is kept, if others were before it.
-fn runs(state: &State, mut runs: Vec<LastRun>, since: Option<UnixTime>) -> (Vec<LastRun>, Option<UnixTime>) {
+fn stored(state: &State, mut runs: Vec<LastRun>, since: Option<UnixTime>) -> Stored {
     runs.extend(state.recent().cloned());
     runs.sort_by_key(|run| run.token);
     // A segment may have been written by a process that died before it updated the state.
@@ -95,7 +120,7 @@ fn runs(state: &State, mut runs: Vec<LastRun>, since: Option<UnixTime>) -> (Vec<
     let is_cut = state.ended_runs() > runs.len() as u64;
     let from = runs.first().or(state.run.as_ref()).filter(|_| is_cut).map(|oldest| oldest.started);
     runs.retain(|run| since.is_none_or(|since| ended(run) >= since));
-    (runs, from)
+    Stored { runs, from }
 }
 
 fn ended(run: &LastRun) -> UnixTime {
