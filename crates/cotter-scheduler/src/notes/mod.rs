@@ -16,7 +16,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `state`, `run`, `written` | the state of a job; its current or last run; writing it as the holder of its lock |
-//! | `history` | the runs of a job that have ended, and the output of failed ones |
+//! | `history`, `history/read` | the runs of a job that have ended, and the output of failed ones; reading those of several jobs |
 //! | `control`, `one_shots` | what operators have asked for; runs that were added for once |
 //! | `roster` | the jobs that have ever been started |
 //! | `standby`, `hosts`, `waits` | the hosts that stand by; the schedulers that run; the jobs that wait for others |
