@@ -64,10 +64,15 @@ fn print_table(failing: &[Failing<'_>], is_wide: bool, console: &Console) -> Res
     table::print_with_lines(head, failing.iter().map(with_line).collect(), console)
 }
 
+/// A run that made way for the next one has neither succeeded nor failed.
+fn has_failed(entry: &Entry) -> bool {
+    !matches!(entry.ending, Ending::Ok | Ending::Replaced)
+}
+
 impl<'a> Failing<'a> {
     fn of(history: &'a History, since: UnixTime) -> Option<Self> {
         let runs = &history.runs[..];
-        let failed: Vec<_> = runs.iter().filter(|entry| entry.ending != Ending::Ok).collect();
+        let failed: Vec<_> = runs.iter().filter(|entry| has_failed(entry)).collect();
         let (first, last) = (*failed.first()?, *failed.last()?);
         Some(Self {
             job: &history.job,

@@ -1,7 +1,9 @@
 //! `cotter jobs failed`.
 
+use super::event;
 use super::histories::{Asked, asked};
 use crate::env::TestEnv;
+use rustix::process::Signal;
 use std::fs;
 
 #[test]
@@ -56,4 +58,17 @@ fn the_last_failure_of_a_job_is_told_and_whether_it_has_recovered() {
     let ended = runs[2]["ended"].as_str().unwrap();
     assert_eq!(group.jobs(&["failed", "--since", ended]).code(0).silent().stdout, "", "that was before");
     group.stop();
+}
+
+/// It made way for the next one, as the job wants it.
+#[test]
+fn a_run_that_was_replaced_has_not_failed() {
+    let env = TestEnv::new();
+    let job = "[job.a]\nfixed_rate = \"500ms\"\nconcurrency = \"replace\"\nshell = \"exec sleep 600\"\n";
+    let mut run = env.schedule(job);
+    assert_eq!(event(&mut run, "ended")["outcome"], "replaced");
+    let failed = ["--json", "jobs", "--group", "g", "failed"];
+    assert_eq!(env.run(failed).code(0).silent().stdout, "");
+    run.signal(Signal::KILL);
+    drop(run);
 }
