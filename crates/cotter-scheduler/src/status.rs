@@ -36,7 +36,7 @@ pub struct JobStatus {
     pub overdue_since: Option<UnixTime>,
     /// The first start of a scheduler with this job.
     pub first_started: UnixTime,
-    /// The time at which the last run will be retried, if it has failed and will be.
+    /// The time at which the last run will be repeated, if it has failed, or was stopped with its scheduler, and will be.
     pub retry_at: Option<UnixTime>,
     /// The number of the attempt of the last run.
     pub attempt: Option<u32>,

@@ -211,15 +211,18 @@ impl Decision {
         }
         let Some(run) = self.state.run.as_ref().filter(|run| run.ended.is_some()) else { return };
         let (due, at) = match run.retry_at {
+            Some(at) if run.has_ended(&Ending::Stopped) => match policy.reruns_stopped() {
+                true => {
+                    (DueRun { stops: run.stops + 1, ..DueRun::again(run, self.state.handled) }, at.min(now))
+                }
+                false => return,
+            },
             // Not later than it would be now, in case the store's clock went backwards.
             Some(at) if run.retried() < policy.retries => {
                 (DueRun::again(run, self.state.handled), at.min(now + policy.retry_pause(run.retried())))
             }
             None if run.has_ended(&Ending::Lost) && may_crash_again(definition, run.crashes) => {
                 (DueRun::after_crash(run, self.state.handled), now)
-            }
-            None if run.has_ended(&Ending::Stopped) && policy.reruns_stopped() => {
-                (DueRun { stops: run.stops + 1, ..DueRun::again(run, self.state.handled) }, now)
             }
             _ => return,
         };

@@ -1,7 +1,7 @@
 //! Runs that are cut because their scheduler stops, as in a deploy.
 
 use super::world::{MS, S, World, assert_times, sleep};
-use cotter_scheduler::{Ending, EventKind, Job, Jobs, OnCrash, OnStop, Trigger};
+use cotter_scheduler::{Ending, EventKind, Job, Jobs, OnCrash, OnStop, OneShot, Trigger};
 use cotter_testkit::history::{Kind, demand};
 
 fn hourly() -> Trigger {
@@ -73,6 +73,31 @@ async fn a_stop_is_as_a_crash_unless_it_is_said() {
         assert_eq!(world.log.count(), wanted, "{on_stop:?}, {on_crash:?}");
         second.stop().await;
     }
+}
+
+/// Between two hosts it is due, and is said to be; also a run that was added, which is not forgotten.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_waits_for_a_host_is_due() {
+    let world = World::new();
+    let job = || world.log.job("a", Trigger::on_demand(), S * 60).on_stop(OnStop::Rerun);
+    let first = world.start_on(world.client().await, |s| s.job(job()), MS * 100);
+    sleep(S).await;
+    let client = world.client().await;
+    let jobs = Jobs::new(&client, "g");
+    jobs.add("a", OneShot::after(S).id("order-17")).await.unwrap();
+    sleep(S * 10).await;
+    first.stop().await;
+    sleep(S * 20).await;
+    let status = jobs.list().await.unwrap().remove(0);
+    let waits = (status.retry_at.is_some(), status.attempt, jobs.pending().await.unwrap().len());
+    demand(waits == (true, Some(1), 1), Kind::Untrue, format!("{status:?}"));
+    let second = world.start(|s| s.job(job())).await;
+    sleep(S * 100).await;
+    let history = jobs.history("a").await.unwrap();
+    let ids: Vec<_> = history.iter().map(|entry| (entry.one_shot.as_deref(), entry.attempt)).collect();
+    assert_eq!(ids, [(Some("order-17"), 1), (Some("order-17"), 2)]);
+    assert!(jobs.pending().await.unwrap().is_empty(), "it has ended");
+    second.stop().await;
 }
 
 /// Nobody runs again what is paused: the run follows when the job is resumed.
