@@ -1,7 +1,7 @@
 //! The last runs of one job, of several, or of all jobs of a group.
 
 use crate::jobs::Jobs;
-use crate::notes::{Entry, State, history, load_all, roster};
+use crate::notes::{Entry, State, history};
 use crate::{Result, UnixTime};
 
 /// The last runs of a job.
@@ -54,19 +54,7 @@ impl Jobs {
     /// # Errors
     /// As [`list`](Self::list).
     pub async fn histories(&self, since: Option<UnixTime>) -> Result<Vec<History>> {
-        let names: Vec<_> = roster::read(&self.client, &self.group).await?.into_iter().collect();
-        let states = self.states(&names).await?;
-        let known = names.into_iter().zip(states).filter_map(|(name, state)| Some((name, state?)));
-        self.load_histories(known.collect(), since).await
-    }
-
-    /// What is known of these jobs.
-    async fn states(&self, jobs: &[String]) -> Result<Vec<Option<State>>> {
-        let places = jobs.iter().map(|job| (self.lock_name(job), String::new())).collect::<Vec<_>>();
-        let notes = load_all(&self.client, places).await?;
-        // A name with a slash would be a job of another group.
-        let own = jobs.iter().zip(notes).map(|(job, note)| (job, note.filter(|_| !job.contains('/'))));
-        own.map(|(job, note)| note.map_or(Ok(None), |note| State::parse(job, &note.bytes))).collect()
+        self.load_histories(self.states_of_all().await?, since).await
     }
 
     async fn load_histories(

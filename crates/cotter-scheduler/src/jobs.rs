@@ -89,28 +89,23 @@ impl Jobs {
     async fn list_with_hosts(&self) -> Result<(Vec<JobStatus>, usize)> {
         let control = self.control().await?;
         let now = store_time(&self.client).await?;
-        let names: Vec<String> = roster::read(&self.client, &self.group).await?.into_iter().collect();
-        let locks = names.iter().map(|name| (self.lock_name(name), String::new())).collect::<Vec<_>>();
-        let notes = load_all(&self.client, locks).await?;
+        let jobs = self.states_of_all().await?;
         let mut standby = standby::read(&self.client, &self.group, now).await?;
         let mut waits = waits::read(&self.client, &self.group, now).await?;
         // Later than the names: a scheduler says what it has before it adds a name.
         let marks = hosts::read(&self.client, &self.group, now).await?;
         let owned = OfAll::of(&marks);
-        let mut found = Vec::new();
-        for (name, note) in names.into_iter().zip(notes) {
-            if let Some(state) = note.map_or(Ok(None), |n| State::parse(&name, &n.bytes))? {
-                let hosts = standby.remove(&name).unwrap_or_default();
-                let waiting = waits.remove(&name).unwrap_or_default();
-                found.push(JobStatus {
-                    orphaned: orphaned(&name, &state, &owned),
-                    standby: stand_by(hosts, &state),
-                    waits: waits_for(waiting, &state),
-                    ..status(name, &state, &control, now)
-                });
+        let found = jobs.into_iter().map(|(name, state)| {
+            let hosts = standby.remove(&name).unwrap_or_default();
+            let waiting = waits.remove(&name).unwrap_or_default();
+            JobStatus {
+                orphaned: orphaned(&name, &state, &owned),
+                standby: stand_by(hosts, &state),
+                waits: waits_for(waiting, &state),
+                ..status(name, &state, &control, now)
             }
-        }
-        Ok((found, marks.len()))
+        });
+        Ok((found.collect(), marks.len()))
     }
 
     /// Lists the schedulers of the group that run, ordered by host. Each of them says so when it starts, every two minutes, and when
@@ -279,6 +274,22 @@ impl Jobs {
         }
         let note = self.client.note(self.lock_name(job)).await?;
         note.map_or(Ok(None), |n| State::parse(job, &n.bytes))
+    }
+
+    /// What is known of these jobs.
+    pub(crate) async fn states(&self, jobs: &[String]) -> Result<Vec<Option<State>>> {
+        let places = jobs.iter().map(|job| (self.lock_name(job), String::new())).collect::<Vec<_>>();
+        let notes = load_all(&self.client, places).await?;
+        // As above.
+        let own = jobs.iter().zip(notes).map(|(job, note)| (job, note.filter(|_| !job.contains('/'))));
+        own.map(|(job, note)| note.map_or(Ok(None), |note| State::parse(job, &note.bytes))).collect()
+    }
+
+    /// The jobs of the group that have been started, ordered by name, with what is known of them.
+    pub(crate) async fn states_of_all(&self) -> Result<Vec<(String, State)>> {
+        let names: Vec<_> = roster::read(&self.client, &self.group).await?.into_iter().collect();
+        let states = self.states(&names).await?;
+        Ok(names.into_iter().zip(states).filter_map(|(name, state)| Some((name, state?))).collect())
     }
 
     pub(crate) async fn known(&self, job: &str) -> Result<State> {

@@ -79,6 +79,11 @@ impl DueRun {
         Self { crashes: run.crashes + 1, ..Self::again(run, handled) }
     }
 
+    /// The same after its scheduler was stopped.
+    fn after_stop(run: &LastRun, handled: u64) -> Self {
+        Self { stops: run.stops + 1, ..Self::again(run, handled) }
+    }
+
     /// The number of attempts before this one that have failed.
     pub(crate) fn retried(&self) -> u32 {
         (self.attempt - 1).saturating_sub(self.crashes).saturating_sub(self.stops)
@@ -210,15 +215,13 @@ impl Decision {
             return;
         }
         let Some(run) = self.state.run.as_ref().filter(|run| run.ended.is_some()) else { return };
+        let is_stopped = run.has_ended(&Ending::Stopped);
         let (due, at) = match run.retry_at {
-            Some(at) if run.has_ended(&Ending::Stopped) => match policy.reruns_stopped() {
-                true => {
-                    (DueRun { stops: run.stops + 1, ..DueRun::again(run, self.state.handled) }, at.min(now))
-                }
-                false => return,
-            },
+            Some(_) if is_stopped && policy.reruns_stopped() => {
+                (DueRun::after_stop(run, self.state.handled), now)
+            }
             // Not later than it would be now, in case the store's clock went backwards.
-            Some(at) if run.retried() < policy.retries => {
+            Some(at) if !is_stopped && run.retried() < policy.retries => {
                 (DueRun::again(run, self.state.handled), at.min(now + policy.retry_pause(run.retried())))
             }
             None if run.has_ended(&Ending::Lost) && may_crash_again(definition, run.crashes) => {

@@ -124,8 +124,8 @@ impl Hold<'_> {
         }
     }
 
-    /// Records the end of a run, and when it is repeated. Returns that if it is for this replica, which does not stop. Without the
-    /// lock nothing is written, and the slot counts as crashed.
+    /// Records the end of a run, and when it is repeated. Returns the latter only for a retry: what was
+    /// stopped is repeated by another replica. Without the lock nothing is written, and the slot counts as crashed.
     async fn finish(
         &mut self,
         state: &mut State,
@@ -140,10 +140,10 @@ impl Hold<'_> {
         let retried = slot.retried();
         let again = ending.may_be_retried() && retried < self.snapshot.job.policy.retries;
         let retry_at = again.then(|| now + self.snapshot.job.policy.retry_pause(retried));
-        let resumed_at = (*ending == Ending::Stopped && self.is_rerun(slot, ending)).then_some(now);
+        let rerun_at = (*ending == Ending::Stopped && self.is_rerun(slot, ending)).then_some(now);
         state.end(now, ending);
         if let Some(run) = &mut state.run {
-            (run.code, run.retry_at) = (report.code, retry_at.or(resumed_at));
+            (run.code, run.retry_at) = (report.code, retry_at.or(rerun_at));
         }
         if *ending != Ending::Ok && !report.output.is_empty() {
             self.keep_output(state, report.output).await?;

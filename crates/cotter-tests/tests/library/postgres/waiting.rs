@@ -113,6 +113,30 @@ async fn dead_waiters_are_skipped() {
     assert_eq!(queued(&server, "dead"), 0);
 }
 
+/// One that was killed before it listened is waited for just as long.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn who_died_before_it_listened_is_passed_over() {
+    let server = Postgres::migrated();
+    let (one, other) = (backend(&server.url("")).await, backend(&server.url("")).await);
+    let held = claim("unheard", TTL);
+    take(&one, &held).await;
+    server.sql(
+        "insert into cotter_claim (id, name, state, mode, take, ticket, ends, number, since, label, channel) \
+         values (gen_random_uuid(), 'unheard', 'w', 'x', 0, 1, clock_timestamp() + interval '30 s', 0, now(), 'dead', ''); \
+         update cotter_lock set crowd = true where name = 'unheard'",
+    );
+    let living = claim("unheard", TTL);
+    let waiting =
+        tokio::spawn(async move { other.acquire(&living, Until::Forever).await.unwrap().granted() });
+    eventually("it waits", || queued(&server, "unheard") == 2).await;
+    let start = Stopwatch::start();
+    one.release(&held, Leave::used(1)).await.unwrap();
+    assert!(waiting.await.unwrap().is_some());
+    start.at_least(Duration::from_millis(500), "those who may be alive are waited for");
+    start.at_most(Duration::from_secs(8), "the dead hold nobody up");
+}
+
 /// Whose connection ends while it waits has two seconds to come back, and its place all that time.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs postgres"]
