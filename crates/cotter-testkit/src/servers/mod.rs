@@ -14,6 +14,7 @@
 //! | `mariadb` | a MariaDB server |
 //! | `database` | what the two have in common |
 //! | `instance`, `cluster` | a database server: its port and process; its folder, and the user that it runs as |
+//! | `ports` | ports for all of them |
 //! | `process`, `logs` | the process of a server; what it wrote last, for a test that fails |
 //! | `acl` | the users of the documentation, who may do what cotter needs and nothing else |
 //! | `wire` | a connection to one, spoken to by hand |
@@ -42,6 +43,7 @@ mod mariadb;
 mod nutcracker;
 mod pgpool;
 mod pooler;
+mod ports;
 mod postgres;
 mod process;
 mod proxy;
@@ -68,6 +70,7 @@ pub use mariadb::{Mariadb, MariadbBuilder};
 pub use nutcracker::Nutcracker;
 pub use pgpool::Pgpool;
 pub use pooler::Pooler;
+pub use ports::free_port;
 pub use postgres::{Postgres, PostgresBuilder};
 pub use proxy::{Loss, Proxy};
 pub use redis::{Redis, RedisBuilder, redlock_url};
@@ -81,7 +84,6 @@ pub use znodes::{Znode, Znodes};
 pub use zookeeper::ZooKeeper;
 
 use std::io;
-use std::net::TcpListener;
 use std::ops::RangeInclusive;
 
 /// The length of a message, if it may have this one. Clients that cannot connect ask in other protocols who listens here, and the
@@ -91,13 +93,4 @@ fn length(bytes: u32, allowed: RangeInclusive<u32>) -> io::Result<usize> {
         true => usize::try_from(bytes).map_err(io::Error::other),
         false => Err(io::Error::new(io::ErrorKind::InvalidData, format!("a message of {bytes} bytes"))),
     }
-}
-
-/// A port that was free just now.
-///
-/// # Panics
-/// When there is none.
-pub fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
-    listener.local_addr().expect("an address").port()
 }
