@@ -10,7 +10,7 @@ use std::process::{ExitCode, ExitStatus};
 pub enum Exit {
     /// Success.
     Done,
-    /// `cotter demo`: the audit reported findings. `cotter verify`: something was wrong.
+    /// `cotter demo`: the audit reported findings. `cotter verify`: something was wrong. `cotter jobs check`: there are problems.
     Unclean,
     /// `cotter show --quiet`: the lock is free.
     Free,

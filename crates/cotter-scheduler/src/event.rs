@@ -135,10 +135,12 @@ pub enum EventKind {
     Paused {
         /// True if it is paused, false if it is resumed.
         yes: bool,
-        /// The operator; empty if the job is no longer paused because it was forgotten.
+        /// The operator; empty if it is no longer paused because the time of the pause is over, or the job was forgotten.
         by: String,
         /// The reason that the operator has given for a pause; may be empty.
         reason: String,
+        /// When the pause ends by itself, by the store's clock; `None` if it has to be resumed.
+        until: Option<UnixTime>,
     },
 }
 
@@ -205,10 +207,11 @@ impl fmt::Display for EventKind {
             Self::Draining { rest } => {
                 write!(f, "keeps its lock for another {rest:.1?} (at_least), then stops")
             }
-            Self::Paused { yes: true, by, reason } if !reason.is_empty() => {
-                write!(f, "paused by {by}: {reason}")
+            Self::Paused { yes: true, by, reason, until } => {
+                let until = until.map(|end| format!(" until {}", short(end))).unwrap_or_default();
+                let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+                write!(f, "paused{until} by {by}{why}")
             }
-            Self::Paused { yes: true, by, .. } => write!(f, "paused by {by}"),
             Self::Paused { yes: false, by, .. } if by.is_empty() => f.write_str("no longer paused"),
             Self::Paused { yes: false, by, .. } => write!(f, "resumed by {by}"),
             Self::RequestsUnreadable { error } => {

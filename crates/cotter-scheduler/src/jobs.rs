@@ -10,6 +10,7 @@ use crate::pausing::Pausing;
 use crate::status::{JobStatus, orphaned, stand_by, status, waits_for};
 use crate::{Error, ErrorKind, Result, UnixTime};
 use cotter::Client;
+use std::time::Duration;
 
 /// The jobs of a group: their status and history, and requests to the processes that run them.
 ///
@@ -23,6 +24,7 @@ pub struct Jobs {
     pub(crate) group: String,
     pub(crate) by: String,
     reason: String,
+    lasting: Option<Duration>,
 }
 
 /// The maximum length of the names of operators and their reasons, in characters.
@@ -44,7 +46,7 @@ impl Jobs {
     /// Returns the jobs of this group.
     pub fn new(client: &Client, group: impl Into<String>) -> Self {
         let by = format!("process {}", std::process::id());
-        Self { client: client.clone(), group: group.into(), by, reason: String::new() }
+        Self { client: client.clone(), group: group.into(), by, reason: String::new(), lasting: None }
     }
 
     /// Sets the operator that is shown with requests. Default: the id of this process.
@@ -58,6 +60,14 @@ impl Jobs {
     #[must_use]
     pub fn reason(mut self, why: impl Into<String>) -> Self {
         self.reason = short(why.into());
+        self
+    }
+
+    /// Sets how long a pause lasts, by the store's clock; it then ends as if the job had been [resumed](Self::resume) at that moment.
+    /// Default: until somebody resumes.
+    #[must_use]
+    pub fn lasting(mut self, time: Duration) -> Self {
+        self.lasting = Some(time);
         self
     }
 
@@ -87,8 +97,9 @@ impl Jobs {
 
     /// The status of all jobs, and how many schedulers it was compared with.
     async fn list_with_hosts(&self) -> Result<(Vec<JobStatus>, usize)> {
-        let control = self.control().await?;
+        let mut control = self.control().await?;
         let now = store_time(&self.client).await?;
+        control.expire(now);
         let jobs = self.states_of_all().await?;
         let mut standby = standby::read(&self.client, &self.group, now).await?;
         let mut waits = waits::read(&self.client, &self.group, now).await?;
@@ -130,14 +141,14 @@ impl Jobs {
     }
 
     /// Pauses a job: no more slots are started until it is resumed. A run in progress is not affected, and slots that pass
-    /// during the pause do not count as missed. A [triggered](Self::trigger) job runs even if it is paused. If it is paused already,
-    /// that pause stays as it is.
+    /// during the pause do not count as missed. A [triggered](Self::trigger) job runs even if it is paused. It ends by itself if it is to
+    /// [last](Self::lasting) some time. If the job is paused already, the pause that ends later counts.
     ///
     /// # Errors
     /// [`ErrorKind::UnknownJob`], [`ErrorKind::Store`], [`ErrorKind::NoNotes`].
     pub async fn pause(&self, job: &str) -> Result<Pausing> {
-        let pause = |control: &mut JobControl, _, _: &State| {
-            let changed = control.pause(self.pause_of());
+        let pause = |control: &mut JobControl, now, _: &State| {
+            let changed = control.pause(self.pause_of(now));
             Ok((changed, control.pause.clone()))
         };
         let ((changed, own), group) = self.ask(job, pause).await?;
@@ -194,13 +205,16 @@ impl Jobs {
     }
 
     /// Pauses the whole group: no more slots of any job are started until it is resumed, including jobs that are added
-    /// later. Jobs that are paused individually stay paused when the group is resumed. If it is paused already, that pause stays as
-    /// it is.
+    /// later. Jobs that are paused individually stay paused when the group is resumed. Otherwise as [`pause`](Self::pause).
     ///
     /// # Errors
     /// [`ErrorKind::Store`], [`ErrorKind::NoNotes`].
     pub async fn pause_all(&self) -> Result<Pausing> {
-        let pause = |all: &mut GroupControl| (all.pause(self.pause_of()), all.pause.clone());
+        let now = store_time(&self.client).await?;
+        let pause = |all: &mut GroupControl| {
+            all.expire(now);
+            (all.pause(self.pause_of(now)), all.pause.clone())
+        };
         let (changed, group) = edit_group(&self.client, &self.group, pause).await?;
         Ok(Pausing::new(changed, None, group))
     }
@@ -211,7 +225,11 @@ impl Jobs {
     /// As [`pause_all`](Self::pause_all).
     pub async fn resume_all(&self) -> Result<Pausing> {
         let now = store_time(&self.client).await?;
-        let changed = edit_group(&self.client, &self.group, |all| all.resume(&self.by, now)).await?;
+        let resume = |all: &mut GroupControl| {
+            all.expire(now);
+            all.resume(&self.by, now)
+        };
+        let changed = edit_group(&self.client, &self.group, resume).await?;
         Ok(Pausing::new(changed, None, None))
     }
 
@@ -242,8 +260,9 @@ impl Jobs {
         Ok(guard.finish().await?)
     }
 
-    fn pause_of(&self) -> Pause {
-        Pause { by: self.by.clone(), reason: self.reason.clone() }
+    fn pause_of(&self, now: UnixTime) -> Pause {
+        let until = self.lasting.map(|time| now + time);
+        Pause { by: self.by.clone(), reason: self.reason.clone(), since: Some(now), until }
     }
 
     /// Changes the requests to a job, which is given with the store's time and its state. Returns what the change has found, and the
@@ -256,11 +275,13 @@ impl Jobs {
         let state = self.known(job).await?;
         let now = store_time(&self.client).await?;
         let change = |mut asked: JobControl| {
+            asked.expire(now);
             let found = edit(&mut asked, now, &state)?;
             asked.by.clone_from(&self.by);
             Ok((Some(asked), found))
         };
-        edit_job(&self.client, &self.group, job, change).await
+        let (found, group) = edit_job(&self.client, &self.group, job, change).await?;
+        Ok((found, group.filter(|pause| !pause.is_over(now))))
     }
 
     async fn control(&self) -> Result<Control> {

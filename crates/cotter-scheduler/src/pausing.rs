@@ -1,5 +1,6 @@
 //! What a request to pause or resume has changed, and what is the case after it.
 
+use crate::UnixTime;
 use crate::notes::Pause;
 
 /// The result of a request to pause or resume a job or a group.
@@ -20,6 +21,10 @@ pub struct PausedBy {
     pub by: String,
     /// The reason, if one was given.
     pub reason: Option<String>,
+    /// When it was asked for; `None` if an earlier version was.
+    pub since: Option<UnixTime>,
+    /// When it ends by itself; `None` if it has to be resumed.
+    pub until: Option<UnixTime>,
     /// Whether the whole group is paused, and not the job alone.
     pub of_group: bool,
 }
@@ -27,9 +32,11 @@ pub struct PausedBy {
 impl Pausing {
     pub(crate) fn new(changed: bool, own: Option<Pause>, group: Option<Pause>) -> Self {
         let of_group = own.is_none();
-        let pause = own.or(group).map(|Pause { by, reason }| PausedBy {
+        let pause = own.or(group).map(|Pause { by, reason, since, until }| PausedBy {
             by,
             reason: (!reason.is_empty()).then_some(reason),
+            since,
+            until,
             of_group,
         });
         Self { changed, pause }

@@ -22,6 +22,10 @@ pub struct JobStatus {
     pub paused_by: Option<String>,
     /// The reason for the pause, if one was given.
     pub pause_reason: Option<String>,
+    /// When the pause was asked for.
+    pub paused_since: Option<UnixTime>,
+    /// When the pause ends by itself; `None` if it has to be resumed.
+    pub paused_until: Option<UnixTime>,
     /// The operator of the last request to pause, resume or trigger it.
     pub asked_by: Option<String>,
     /// The number of pending requests to run it.
@@ -103,14 +107,17 @@ pub(crate) fn status(name: String, state: &State, control: &Control, now: UnixTi
     let next_slot = next_slot(state, &asked, now);
     let is_overdue = |at: &UnixTime| state.unfinished().is_none() && *at + JobStatus::OVERDUE <= now;
     let overdue_since = due_since(state, &asked).filter(is_overdue);
-    let (paused_by, reason) = asked.pause.map(|pause| (pause.by, pause.reason)).unzip();
+    let pause = asked.pause.as_ref();
+    let reason = pause.map(|pause| pause.reason.clone());
     JobStatus {
         name,
         trigger: state.trigger.clone(),
         generation: state.generation,
-        paused: paused_by.is_some(),
-        paused_by,
+        paused: pause.is_some(),
+        paused_by: pause.map(|pause| pause.by.clone()),
         pause_reason: reason.filter(|reason| !reason.is_empty()),
+        paused_since: pause.and_then(|pause| pause.since),
+        paused_until: pause.and_then(|pause| pause.until),
         asked_by: (!asked.by.is_empty()).then_some(asked.by),
         requests: asked.requests.saturating_sub(state.handled),
         last_slot: state.last,

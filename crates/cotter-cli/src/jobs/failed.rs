@@ -1,7 +1,7 @@
 //! `cotter jobs failed`: which jobs have failed, and how.
 
 use super::history::{cut, tell_limits};
-use super::runs::{code, host, outcome};
+use super::runs::{code, has_failed, host, outcome};
 use super::since::Since;
 use crate::table;
 use clap::Args;
@@ -64,15 +64,10 @@ fn print_table(failing: &[Failing<'_>], is_wide: bool, console: &Console) -> Res
     table::print_with_lines(head, failing.iter().map(with_line).collect(), console)
 }
 
-/// A run that made way for the next one has neither succeeded nor failed.
-fn has_failed(entry: &Entry) -> bool {
-    !matches!(entry.ending, Ending::Ok | Ending::Replaced)
-}
-
 impl<'a> Failing<'a> {
     fn of(history: &'a History, since: UnixTime) -> Option<Self> {
         let runs = &history.runs[..];
-        let failed: Vec<_> = runs.iter().filter(|entry| has_failed(entry)).collect();
+        let failed: Vec<_> = runs.iter().filter(|entry| has_failed(&entry.ending)).collect();
         let (first, last) = (*failed.first()?, *failed.last()?);
         Some(Self {
             job: &history.job,

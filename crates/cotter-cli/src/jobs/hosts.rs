@@ -48,7 +48,7 @@ fn object(host: &Host) -> Value {
     })
 }
 
-fn nobody() -> String {
+pub(super) fn nobody() -> String {
     format!("no scheduler of this group runs, or none has said so for {}", words(Host::SILENCE))
 }
 

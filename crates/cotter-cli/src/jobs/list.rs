@@ -111,8 +111,8 @@ fn state(job: &JobStatus, now: UnixTime) -> String {
     let by = |who: &Option<String>| who.as_deref().map(|by| format!(" by {}", clean(by))).unwrap_or_default();
     let why = job.pause_reason.as_deref().map(|why| format!(": {}", clean(why))).unwrap_or_default();
     match (job.paused, runs) {
-        (true, true) => format!("running, paused{}{why}", by(&job.paused_by)),
-        (true, false) => format!("paused{}{why}", by(&job.paused_by)),
+        (true, true) => format!("running, paused{}{}{why}", by(&job.paused_by), ends(job, now)),
+        (true, false) => format!("paused{}{}{why}", by(&job.paused_by), ends(job, now)),
         (false, true) => "running".to_owned(),
         (false, false) if !job.waits.is_empty() => waits(&job.waits, now),
         (false, false) if job.retry_at.is_some() => {
@@ -122,6 +122,11 @@ fn state(job: &JobStatus, now: UnixTime) -> String {
         (false, false) if job.orphaned => NOBODY.to_owned(),
         (false, false) => "waiting".to_owned(),
     }
+}
+
+/// When its pause ends by itself.
+fn ends(job: &JobStatus, now: UnixTime) -> String {
+    job.paused_until.map(|end| format!(", ends {}", from_now(end, now))).unwrap_or_default()
 }
 
 /// Said of a job that no scheduler has.
@@ -169,6 +174,8 @@ pub(super) fn object(job: &JobStatus) -> Value {
         "paused": job.paused,
         "paused_by": job.paused_by,
         "pause_reason": job.pause_reason,
+        "paused_since": time(job.paused_since),
+        "paused_until": time(job.paused_until),
         "asked_by": job.asked_by,
         "requests": job.requests,
         "last_slot": job.last_slot.map(|slot| slot.to_string()),

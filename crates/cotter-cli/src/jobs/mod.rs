@@ -9,11 +9,13 @@
 //! | `forget` | jobs that were removed |
 //! | `history`, `since` | which of the last runs; since when |
 //! | `runs` | runs as tables and JSON |
+//! | `check` | whether all is well |
 //! | `failed` | which jobs have failed lately |
 //! | `one_shots` | runs at a time of their own |
 //! | `pauses` | what is said about pauses |
 
 pub(crate) mod arguments;
+mod check;
 mod failed;
 mod forget;
 mod history;
@@ -33,12 +35,14 @@ use crate::watching::Watch;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, Args, Subcommand};
 use cotter::Client;
+use cotter_console::duration::parse_positive;
 use cotter_console::{Console, Exit, Failure, clean};
 use cotter_scheduler::ErrorKind;
 use list::Width;
 use rustix::process::getuid;
 use rustix::system::uname;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Inspect and control scheduled jobs
 ///
@@ -76,8 +80,11 @@ enum Action {
     Pause {
         #[command(flatten)]
         which: Which,
+        /// End it by itself after this time, such as 2h; of two pauses, the later end counts
+        #[arg(long = "for", value_name = "DURATION", value_parser = parse_positive)]
+        lasting: Option<Duration>,
         /// The reason, for others to read
-        #[arg(long, value_name = "TEXT", default_value = "")]
+        #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
         reason: String,
     },
     /// Start slots again, from now on
@@ -112,6 +119,11 @@ enum Action {
     History(history::Which),
     /// List the jobs with runs that failed lately, the latest last: how often, when, where, why, and the last line of their output
     Failed(failed::Which),
+    /// Report jobs that are overdue, have failed, or have no scheduler; exits with 1 if there are any
+    ///
+    /// A job is reported if something is due for longer than --max-overdue that no scheduler has started, if its last run has failed
+    /// and is not repeated, and if no scheduler has it; and the group, if no scheduler runs. A job that is paused is not overdue.
+    Check(check::Check),
     /// Forget a job that was removed: its state, its history, and any requests for it; exits with 75 while it is running
     Forget(forget::Forget),
 }
@@ -140,8 +152,8 @@ pub(crate) async fn run(args: &Jobs, global: &Global, console: &Console) -> Resu
         Action::List { again: Watch { watch: Some(every) }, wide } => {
             return watch::run(&jobs, *every, Width::of(*wide), console).await;
         }
-        Action::Pause { which: Which { job, .. }, reason } => {
-            let jobs = jobs.reason(reason);
+        Action::Pause { which: Which { job, .. }, lasting, reason } => {
+            let jobs = lasting.iter().fold(jobs.reason(reason), |jobs, time| jobs.lasting(*time));
             let done = match job {
                 Some(job) => jobs.pause(job).await?,
                 None => jobs.pause_all().await?,
@@ -169,6 +181,7 @@ pub(crate) async fn run(args: &Jobs, global: &Global, console: &Console) -> Resu
         Action::Cancel { id } => return one_shots::cancel(&jobs, id, console).await,
         Action::History(which) => history::print(&jobs, which, console).await?,
         Action::Failed(which) => failed::print(&jobs, which, console).await?,
+        Action::Check(which) => return check::run(&jobs, which, console).await,
         Action::Forget(which) => return forget::run(&jobs, which, console).await,
     }
     Ok(Exit::Done)

@@ -1,20 +1,24 @@
 //! What is said about a request to pause or resume: also that it has changed nothing, and who has paused what.
 
 use cotter_console::clean;
-use cotter_scheduler::{PausedBy, Pausing};
+use cotter_scheduler::{PausedBy, Pausing, UnixTime};
 
 /// After a request to pause a job, or the group.
 pub(super) fn paused(job: Option<&str>, done: &Pausing) -> String {
     match (job, done) {
-        (Some(job), Pausing { changed: true, .. }) => {
-            format!("{job}: paused; no slots are started until it is resumed")
-        }
-        (None, Pausing { changed: true, .. }) => {
-            "all jobs are paused; no slots are started until they are resumed".to_owned()
-        }
+        (Some(job), Pausing { changed: true, pause, .. }) => match end(pause.as_ref()) {
+            Some(end) => format!("{job}: paused; no slots are started before {end}"),
+            None => format!("{job}: paused; no slots are started until it is resumed"),
+        },
+        (None, Pausing { changed: true, pause, .. }) => match end(pause.as_ref()) {
+            Some(end) => format!("all jobs are paused; no slots are started before {end}"),
+            None => "all jobs are paused; no slots are started until they are resumed".to_owned(),
+        },
         (job, Pausing { pause, .. }) => {
             let by = pause.as_ref().map(author).unwrap_or_default();
-            format!("{}: was paused already{by}; nothing was changed", job.unwrap_or("the group"))
+            let until = end(pause.as_ref()).map(|end| format!(" until {end}")).unwrap_or_default();
+            let job = job.unwrap_or("the group");
+            format!("{job}: was paused already{until}{by}; nothing was changed")
         }
     }
 }
@@ -38,7 +42,18 @@ pub(super) fn resumed(job: Option<&str>, done: &Pausing) -> String {
     }
 }
 
+/// When it ends by itself.
+fn end(pause: Option<&PausedBy>) -> Option<String> {
+    Some(second(pause?.until?))
+}
+
 fn author(pause: &PausedBy) -> String {
     let why = pause.reason.as_deref().map(|why| format!(": {}", clean(why))).unwrap_or_default();
-    format!(", by {}{why}", clean(&pause.by))
+    let since = pause.since.map(|since| format!(" since {}", second(since))).unwrap_or_default();
+    format!(", by {}{since}{why}", clean(&pause.by))
+}
+
+/// An instant to the second.
+fn second(at: UnixTime) -> String {
+    UnixTime::from_seconds(at.seconds()).to_string()
 }

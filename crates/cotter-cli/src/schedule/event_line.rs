@@ -96,10 +96,11 @@ fn fields(kind: &EventKind) -> Value {
             json!({ "event": "requests_unreadable", "message": error })
         }
         EventKind::Draining { rest } => json!({ "event": "draining", "rest_ms": millis(*rest) }),
-        EventKind::Paused { yes: true, by, reason } => {
-            json!({ "event": "paused", "by": by, "reason": given(reason) })
+        EventKind::Paused { yes: true, by, reason, until } => {
+            let until = until.map(|end| format!("{end:.3}"));
+            json!({ "event": "paused", "by": by, "reason": given(reason), "until": until })
         }
-        EventKind::Paused { yes: false, by, .. } => json!({ "event": "resumed", "by": by }),
+        EventKind::Paused { yes: false, by, .. } => json!({ "event": "resumed", "by": given(by) }),
         other => json!({ "event": "other", "message": other.to_string() }),
     }
 }

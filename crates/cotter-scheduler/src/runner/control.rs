@@ -31,7 +31,9 @@ pub(super) async fn load(context: &Context) -> Result<Seen, Halt> {
 /// Adds what was loaded to what is known. Returns the revision of the note of the group.
 fn publish(context: &Context, loaded: Loaded) -> Result<u64, Halt> {
     let (revision, known) = (loaded.revision(), context.control.borrow().clone());
-    context.control.send_replace(Arc::new(loaded.parse(&known)?));
+    let mut control = loaded.parse(&known)?;
+    control.expire(context.clock.now());
+    context.control.send_replace(Arc::new(control));
     Ok(revision)
 }
 
@@ -67,6 +69,6 @@ async fn unchanged(context: &Context, seen: Seen) -> Result<Seen, Halt> {
     let (client, group) = (&context.settings.client, &context.settings.group);
     let note = context.ask(Stop::Starts, || client.note_at(group, GROUP)).await?;
     let is_due = context.clock.now() >= seen.at + RELOAD_INTERVAL;
-    let is_known = context.control.borrow().is_of(note.as_ref())?;
+    let is_known = context.control.borrow().is_of(note.as_ref(), context.clock.now())?;
     if is_due || !is_known { load(context).await } else { Ok(seen) }
 }

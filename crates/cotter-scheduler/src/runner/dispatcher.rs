@@ -3,9 +3,9 @@
 use super::agenda::Agenda;
 use super::attempt::{attempt, fallback, first_attempt};
 use super::context::{Context, Halt, Stop};
-use super::register;
 use super::snapshot::{JobSnapshot, Observation};
 use super::standing;
+use super::{StoreClock, register};
 use crate::definition::Definition;
 use crate::handle::Command;
 use crate::notes::{Control, Pause};
@@ -31,19 +31,26 @@ pub(super) struct Dispatcher {
     /// The job of each attempt.
     snapshots: HashMap<Id, Arc<JobSnapshot>>,
     control: Arc<Control>,
+    /// When the next pause ends by itself.
+    pause_end: Option<UnixTime>,
 }
 
 impl Dispatcher {
     pub(super) fn new(context: &Arc<Context>, jobs: Vec<Job>) -> Self {
         let control = context.control.borrow().clone();
-        let (attempts, snapshots) = (JoinSet::new(), HashMap::new());
-        let mut this =
-            Self { context: context.clone(), agenda: Agenda::default(), attempts, snapshots, control };
+        let mut this = Self {
+            context: context.clone(),
+            agenda: Agenda::default(),
+            attempts: JoinSet::new(),
+            snapshots: HashMap::new(),
+            pause_end: control.next_end(),
+            control,
+        };
         for job in jobs {
             this.define(job);
         }
         if let Some(pause) = &this.control.group.pause {
-            context.emit_group(paused(Some(pause), ""));
+            context.emit_group(paused(pause));
         }
         this
     }
@@ -67,7 +74,8 @@ impl Dispatcher {
                 Ok(()) = asked.changed() => self.apply_requests(),
                 Some(command) = commands.recv() => self.handle_command(command),
                 Ok(()) = off.changed() => {}
-                () = async { clock.sleep_until(next.expect("checked")).await }, if next.is_some() => {}
+                () = until(&clock, self.pause_end) => self.end_pauses(),
+                () = until(&clock, next) => {}
             }
         }
     }
@@ -110,7 +118,7 @@ impl Dispatcher {
         let name = job.name.clone();
         // A pause of the whole group is reported once.
         if let (None, Some(pause)) = (&self.control.group.pause, self.control.own(&name).pause) {
-            self.context.emit(&name, paused(Some(&pause), ""));
+            self.context.emit(&name, paused(&pause));
         }
         self.agenda.put(JobSnapshot::new(job, definition));
         self.agenda.wake(&name, Some(now));
@@ -196,9 +204,14 @@ impl Dispatcher {
     fn apply_requests(&mut self) {
         let control = self.context.control.borrow().clone();
         let before = std::mem::replace(&mut self.control, control.clone());
+        self.pause_end = control.next_end();
         let now = self.context.clock.now();
-        if control.group.pause != before.group.pause {
-            self.context.emit_group(paused(control.group.pause.as_ref(), &control.group.by));
+        let (group, was) = (&control.group, &before.group);
+        if group.pause != was.pause {
+            self.context.emit_group(match &group.pause {
+                Some(pause) => paused(pause),
+                None => resumed(was.pause.as_ref(), group.resumed_at, &group.by),
+            });
             for name in self.agenda.names() {
                 self.check_soon(&name, now);
             }
@@ -207,9 +220,21 @@ impl Dispatcher {
             let Some(name) = self.check_soon(job, now) else { continue };
             let (asked, was) = (control.own(job), before.own(job));
             if asked.pause != was.pause {
-                self.context.emit(&name, paused(asked.pause.as_ref(), &asked.by));
+                self.context.emit(
+                    &name,
+                    match &asked.pause {
+                        Some(pause) => paused(pause),
+                        None => resumed(was.pause.as_ref(), asked.resumed_at, &asked.by),
+                    },
+                );
             }
         }
+    }
+
+    /// What follows from that is done when the change is seen, as for the requests of operators.
+    fn end_pauses(&self) {
+        let now = self.context.clock.now();
+        self.context.control.send_if_modified(|control| Arc::make_mut(control).expire(now));
     }
 
     /// Checks a job again because requests have changed.
@@ -271,10 +296,21 @@ impl Dispatcher {
     }
 }
 
-/// The event for a pause, or for its end by this operator.
-fn paused(pause: Option<&Pause>, resumed_by: &str) -> EventKind {
-    match pause.cloned() {
-        Some(Pause { by, reason }) => EventKind::Paused { yes: true, by, reason },
-        None => EventKind::Paused { yes: false, by: resumed_by.to_owned(), reason: String::new() },
+async fn until(clock: &StoreClock, at: Option<UnixTime>) {
+    match at {
+        Some(at) => clock.sleep_until(at).await,
+        None => std::future::pending().await,
     }
+}
+
+fn paused(pause: &Pause) -> EventKind {
+    let Pause { by, reason, until, .. } = pause.clone();
+    EventKind::Paused { yes: true, by, reason, until }
+}
+
+/// The end of a pause, by itself or by this operator.
+fn resumed(pause: Option<&Pause>, at: Option<UnixTime>, by: &str) -> EventKind {
+    let ended = pause.is_some_and(|pause| pause.until.is_some() && pause.until == at);
+    let by = if ended { String::new() } else { by.to_owned() };
+    EventKind::Paused { yes: false, by, reason: String::new(), until: None }
 }

@@ -134,7 +134,7 @@ fn it_does_not_lapse_while_its_host_starts_its_slots_or_answers() {
 #[test]
 fn it_does_not_lapse_while_it_is_paused_disabled_or_has_nothing_to_do() {
     let mut two = Two::new(&rate(1), &rate(5));
-    two.control.pause(crate::notes::Pause { by: String::new(), reason: String::new() });
+    two.control.pause(crate::notes::Pause::default());
     assert_eq!(two.taken_over_by(11, 10_000), None, "paused");
     two.control.resume(at(10_000));
     assert_eq!(two.taken_over_by(10_001, 20_000), Some(10_120), "resumed, which counts from then on");
@@ -156,7 +156,7 @@ fn what_is_dropped_in_silence_is_not_overdue() {
     let due = two.looks(false, 10).due.unwrap();
     two.note.begin(&due, at(10), 1, "b");
     two.note.end(at(11), &Ending::Ok);
-    two.control.pause(crate::notes::Pause { by: String::new(), reason: String::new() });
+    two.control.pause(crate::notes::Pause::default());
     two.control.resume(at(3700));
     assert!(two.looks(false, 3700).due.is_none());
     assert_eq!(two.taken_over_by(3701, 20_000), Some(7210 + 120));

@@ -2,6 +2,7 @@
 
 use super::super::run::is_default;
 use super::super::{Changes, foreign, instant};
+use super::pause::{self, Pause};
 use crate::{Result, UnixTime};
 use cotter::Note;
 use serde::{Deserialize, Serialize};
@@ -33,37 +34,27 @@ pub(crate) struct GroupControl {
     pub(super) origin: u64,
 }
 
-/// The author of a pause of a job or a group, and the reason.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Pause {
-    #[serde(rename = "b")]
-    pub(crate) by: String,
-    #[serde(rename = "w", default, skip_serializing_if = "is_default")]
-    pub(crate) reason: String,
-}
-
 impl GroupControl {
     /// Whether the note that was seen is lost, and this one was begun without it.
     pub(super) fn is_another(&self, seen: &Self) -> bool {
         seen.origin != 0 && self.origin != seen.origin
     }
 
-    /// A group that is paused stays as it is. Returns whether anything has changed.
+    /// A pause that ends no earlier than this one stays as it is. Returns whether anything has changed.
     pub(crate) fn pause(&mut self, pause: Pause) -> bool {
         self.by.clone_from(&pause.by);
-        let changes = self.pause.is_none();
-        self.pause.get_or_insert(pause);
-        changes
+        pause::begin(&mut self.pause, pause)
     }
 
     /// Returns whether anything has changed.
     pub(crate) fn resume(&mut self, by: &str, now: UnixTime) -> bool {
         by.clone_into(&mut self.by);
-        let changes = self.pause.take().is_some();
-        if changes {
-            self.resumed_at = Some(now);
-        }
-        changes
+        pause::end(&mut self.pause, &mut self.resumed_at, now)
+    }
+
+    /// Ends a pause whose time is over. Returns whether anything has changed.
+    pub(crate) fn expire(&mut self, now: UnixTime) -> bool {
+        pause::expire(&mut self.pause, &mut self.resumed_at, now)
     }
 
     pub(super) fn parse(note: Option<&Note>) -> Result<Self> {

@@ -3,7 +3,7 @@
 use super::super::instant;
 use super::super::one_shots::Added;
 use super::super::run::is_default;
-use super::Pause;
+use super::pause::{self, Pause};
 use crate::UnixTime;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -37,20 +37,19 @@ pub(crate) struct JobControl {
 pub(crate) type Arguments = BTreeMap<String, String>;
 
 impl JobControl {
-    /// A job that is paused stays as it is. Returns whether anything has changed.
+    /// A pause that ends no earlier than this one stays as it is. Returns whether anything has changed.
     pub(crate) fn pause(&mut self, pause: Pause) -> bool {
-        let changes = self.pause.is_none();
-        self.pause.get_or_insert(pause);
-        changes
+        pause::begin(&mut self.pause, pause)
     }
 
     /// Returns whether anything has changed.
     pub(crate) fn resume(&mut self, now: UnixTime) -> bool {
-        let changes = self.pause.take().is_some();
-        if changes {
-            self.resumed_at = Some(now);
-        }
-        changes
+        pause::end(&mut self.pause, &mut self.resumed_at, now)
+    }
+
+    /// Ends a pause whose time is over. Returns whether anything has changed.
+    pub(crate) fn expire(&mut self, now: UnixTime) -> bool {
+        pause::expire(&mut self.pause, &mut self.resumed_at, now)
     }
 
     /// Adds a request to run, given the latest one that is settled.

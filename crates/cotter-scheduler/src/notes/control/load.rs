@@ -101,7 +101,7 @@ mod tests {
     async fn the_changes_after_a_loss_of_data_do_not_continue_those_before() {
         let store = || cotter::Client::builder().in_this_runtime().connect("memory:");
         let pause = |mut control: JobControl| {
-            control.pause = Some(Pause { by: "alice".into(), reason: String::new() });
+            control.pause = Some(Pause { by: "alice".into(), ..Pause::default() });
             Ok((Some(control), ()))
         };
         assert_ne!(shard::of("a"), shard::of("b"));

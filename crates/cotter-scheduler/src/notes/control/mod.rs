@@ -3,6 +3,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `group`, `job` | the requests to the whole group, and to one job |
+//! | `pause` | pauses of either |
 //! | `load` | loading all requests, or those that have changed |
 //! | `edit` | adding requests |
 
@@ -10,15 +11,17 @@ mod edit;
 mod group;
 mod job;
 mod load;
+mod pause;
 
 pub(crate) use edit::{edit_group, edit_job, tell_one_shots};
-pub(crate) use group::{GROUP, GroupControl, Pause};
+pub(crate) use group::{GROUP, GroupControl};
 pub(crate) use job::{Arguments, JobControl};
 pub(crate) use load::{Loaded, load, load_changed};
+pub(crate) use pause::Pause;
 
 use super::one_shots::{self, Added, OneShotKey};
 use super::{foreign, shard};
-use crate::Result;
+use crate::{Result, UnixTime};
 use cotter::Note;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,9 +48,26 @@ impl Control {
         own.cloned().unwrap_or_default()
     }
 
-    /// Whether this is the note of the group that was loaded.
-    pub(crate) fn is_of(&self, note: Option<&Note>) -> Result<bool> {
-        Ok(GroupControl::parse(note)? == self.group)
+    /// Whether this is the note of the group that was loaded, and whose pause may have ended since.
+    pub(crate) fn is_of(&self, note: Option<&Note>, now: UnixTime) -> Result<bool> {
+        let mut group = GroupControl::parse(note)?;
+        group.expire(now);
+        Ok(group == self.group)
+    }
+
+    /// Ends the pauses whose time is over. Returns whether there were any.
+    pub(crate) fn expire(&mut self, now: UnixTime) -> bool {
+        let mut changes = self.group.expire(now);
+        for shard in self.jobs.values_mut().filter(|shard| ends(shard).any(|end| end <= now)) {
+            changes |= Arc::make_mut(shard).values_mut().fold(false, |any, job| any | job.expire(now));
+        }
+        changes
+    }
+
+    /// When the next pause ends by itself.
+    pub(crate) fn next_end(&self) -> Option<UnixTime> {
+        let group = self.group.pause.iter().filter_map(|pause| pause.until);
+        group.chain(self.jobs.values().flat_map(|shard| ends(shard))).min()
     }
 
     /// Whether a job is paused, by itself or with the group.
@@ -119,6 +139,11 @@ impl Control {
             changed.map(|(job, _)| job.as_str())
         })
     }
+}
+
+/// The ends of its pauses.
+fn ends(shard: &Shard) -> impl Iterator<Item = UnixTime> {
+    shard.values().filter_map(|job| job.pause.as_ref()?.until)
 }
 
 fn parse_shard(note: Option<&Note>) -> Result<Shard> {
