@@ -11,6 +11,7 @@ pub enum Exit {
     /// Success.
     Done,
     /// `cotter demo`: the audit reported findings. `cotter verify`: something was wrong. `cotter jobs check`: there are problems.
+    /// `cotter jobs trigger --wait`: the run did not succeed.
     Unclean,
     /// `cotter show --quiet`: the lock is free.
     Free,

@@ -165,45 +165,6 @@ impl Jobs {
         Ok(Pausing::new(changed, None, group))
     }
 
-    /// Requests one run as soon as possible, even of a paused job, but not of a disabled one. Several requests during a run count
-    /// as one, unless they have [arguments](Self::trigger_with).
-    ///
-    /// # Errors
-    /// As [`pause`](Self::pause); [`ErrorKind::Job`] if the job is disabled.
-    pub async fn trigger(&self, job: &str) -> Result<()> {
-        self.trigger_with(job, []).await
-    }
-
-    /// Requests one run with [arguments](crate::Run::arguments), as soon as possible. It is a separate run, after those
-    /// that were requested before. Its retries have the same arguments.
-    ///
-    /// # Errors
-    /// As [`trigger`](Self::trigger); [`ErrorKind::Job`] for a name that is empty or occurs twice, for more than
-    /// [`MAX_ARGUMENTS`](Self::MAX_ARGUMENTS) bytes, and if [`MAX_REQUESTS`](Self::MAX_REQUESTS) requests with arguments are
-    /// pending already, or if the requests for this and other jobs fill the note that they share.
-    pub async fn trigger_with(
-        &self,
-        job: &str,
-        arguments: impl IntoIterator<Item = (String, String)>,
-    ) -> Result<()> {
-        let arguments = checked(job, arguments)?;
-        let request = |control: &mut JobControl, now, state: &State| {
-            if state.is_disabled() {
-                return Err(Error::job(job, "it is disabled by its definition, and would not run"));
-            }
-            control.request(state.handled, &arguments, now);
-            match control.arguments.len() {
-                0..=Self::MAX_REQUESTS => Ok(()),
-                _ => Err(Error::job(
-                    job,
-                    "too many requests with arguments are pending; wait until they have run",
-                )
-                .passing()),
-            }
-        };
-        self.ask(job, request).await.map(|_| ())
-    }
-
     /// Pauses the whole group: no more slots of any job are started until it is resumed, including jobs that are added
     /// later. Jobs that are paused individually stay paused when the group is resumed. Otherwise as [`pause`](Self::pause).
     ///
@@ -267,7 +228,7 @@ impl Jobs {
 
     /// Changes the requests to a job, which is given with the store's time and its state. Returns what the change has found, and the
     /// pause of the group.
-    async fn ask<T>(
+    pub(crate) async fn ask<T>(
         &self,
         job: &str,
         edit: impl Fn(&mut JobControl, UnixTime, &State) -> Result<T>,

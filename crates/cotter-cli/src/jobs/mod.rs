@@ -11,6 +11,7 @@
 //! | `runs` | runs as tables and JSON |
 //! | `check` | whether all is well |
 //! | `failed` | which jobs have failed lately |
+//! | `trigger` | a run as soon as possible |
 //! | `one_shots` | runs at a time of their own |
 //! | `pauses` | what is said about pauses |
 
@@ -25,6 +26,7 @@ mod one_shots;
 mod pauses;
 mod runs;
 mod since;
+mod trigger;
 mod watch;
 
 use crate::config;
@@ -96,13 +98,7 @@ enum Action {
     ///
     /// Requests that wait for a run in progress count as one, except for those with arguments, each of which gets its own run.
     /// Exits with 75 if too many of these are waiting.
-    Trigger {
-        /// The name of the job within the group
-        job: String,
-        /// Arguments: the command finds NAME=VALUE in its environment as COTTER_ARG_NAME
-        #[arg(value_name = "NAME=VALUE", value_parser = arguments::parse)]
-        arguments: Vec<(String, String)>,
-    },
+    Trigger(trigger::Trigger),
     /// Add one run of a job at a given time, and print its id
     ///
     /// It is kept in the store: a scheduler of the group runs it once, even if none is running now. Exits with 75 if too many
@@ -167,11 +163,7 @@ pub(crate) async fn run(args: &Jobs, global: &Global, console: &Console) -> Resu
             };
             say(console, done.changed && done.pause.is_none(), &pauses::resumed(job.as_deref(), &done));
         }
-        Action::Trigger { job, arguments } => {
-            jobs.trigger_with(job, arguments.iter().cloned()).await.map_err(refused)?;
-            console.confirm(&format!("{job}: triggered; a scheduler of the group will run it once"));
-            hosts::remark_if_none(&jobs, console).await;
-        }
+        Action::Trigger(which) => return trigger::run(&jobs, which, console).await,
         Action::AddOnce(run) => {
             one_shots::add(&jobs, run, console).await?;
             hosts::remark_if_none(&jobs, console).await;

@@ -120,7 +120,7 @@ pub(super) fn outcome(entry: &Entry) -> String {
 }
 
 impl Run<'_> {
-    fn object(&self) -> Value {
+    pub(super) fn object(&self) -> Value {
         let Self { job, entry } = self;
         json!({
             "job": job,

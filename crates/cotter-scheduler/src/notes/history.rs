@@ -46,6 +46,8 @@ pub struct Entry {
     /// The end of its output, if it did not succeed; see [`Run::set_output`](crate::Run::set_output). Kept for the last
     /// 16 such runs.
     pub output: Option<String>,
+    /// The latest request that it answers.
+    pub(crate) request: Option<u64>,
 }
 
 /// Several runs, as one note.

@@ -32,6 +32,8 @@ pub(crate) struct LastRun {
     pub(crate) arguments: Arguments,
     /// The one-shot run that it is.
     pub(crate) one_shot: Option<OneShotKey>,
+    /// The latest request that it answers.
+    pub(crate) request: Option<u64>,
 }
 
 pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -56,6 +58,7 @@ impl LastRun {
             retry_at: None,
             arguments: due.arguments.clone(),
             one_shot: due.one_shot.clone(),
+            request: due.request,
         }
     }
 

@@ -49,6 +49,8 @@ pub(super) struct Written {
     arguments: Arguments,
     #[serde(rename = "z", default, skip_serializing_if = "is_default")]
     one_shot: Option<OneShotKey>,
+    #[serde(rename = "r", default, skip_serializing_if = "is_default")]
+    request: Option<u64>,
 }
 
 fn first() -> u32 {
@@ -81,6 +83,7 @@ impl From<LastRun> for Written {
             retry_at: run.retry_at,
             arguments: run.arguments,
             one_shot: run.one_shot,
+            request: run.request,
         }
     }
 }
@@ -107,6 +110,7 @@ impl From<Written> for LastRun {
             retry_at: run.retry_at,
             arguments: run.arguments,
             one_shot: run.one_shot,
+            request: run.request,
         }
     }
 }

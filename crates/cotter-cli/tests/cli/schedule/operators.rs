@@ -193,6 +193,29 @@ fn a_whole_group_is_paused_with_a_reason() {
 }
 
 #[test]
+fn a_run_that_was_asked_for_is_waited_for() {
+    let env = TestEnv::new();
+    let file = "[job.good]\non_demand = true\nshell = \"sleep 1; echo good\"\n\
+        [job.bad]\non_demand = true\nshell = \"echo \\\"no $COTTER_ARG_WHAT\\\"; exit 3\"\n";
+    let run = env.schedule(file);
+    let trigger = |words: &[&str]| env.run([&["jobs", "--group", "g", "trigger", "--wait"], words].concat());
+    until("both are known", || {
+        env.run(["jobs", "--group", "g", "list"]).stdout.matches("waiting").count() == 2
+    });
+    trigger(&["good"]).code(0).silent();
+    let failed = trigger(&["bad", "WHAT=room"]).code(1);
+    assert_eq!(failed.stdout, "no room\n", "{failed:?}");
+    assert!(
+        failed.stderr.contains("bad: ended") && failed.stderr.contains("failed: exit code 3"),
+        "{failed:?}"
+    );
+    let told = env.run(["--json", "jobs", "--group", "g", "trigger", "--wait", "good"]).code(0).json();
+    assert_eq!((&told[0]["outcome"], &told[0]["job"], told.len()), (&"ok".into(), &"good".into(), 1));
+    run.signal(Signal::TERM);
+    run.end().code(0);
+}
+
+#[test]
 fn a_pause_has_an_end() {
     let env = TestEnv::new();
     let mut run = env.schedule("[job.a]\nfixed_rate = \"50ms\"\nshell = \"echo a\"\n");

@@ -140,5 +140,6 @@ fn entry(run: LastRun, outputs: &mut HashMap<u64, String>) -> Entry {
         host: run.host,
         started: run.started,
         code: run.code,
+        request: run.request,
     }
 }
