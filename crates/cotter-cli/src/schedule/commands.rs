@@ -65,7 +65,9 @@ impl Commands {
         let result = self.run_with(spec, run, streams).await;
         let output = reading.finish().await;
         self.log.note(&spec.name, |facts| facts.output.clone_from(&output));
-        run.set_output(output);
+        if spec.keep_output {
+            run.set_output(output);
+        }
         result
     }
 

@@ -40,6 +40,7 @@ pub(super) const SHARED: &[&str] = &[
     "generation",
     "on_success",
     "on_failure",
+    "keep_output",
 ];
 /// The command keys, of which exactly one is required.
 const COMMANDS: &[&str] = &["command", "shell"];
@@ -70,6 +71,8 @@ pub(crate) struct Spec {
     pub(super) cwd: Option<PathBuf>,
     on_success: Option<Vec<String>>,
     on_failure: Option<Vec<String>>,
+    /// Whether the store keeps what runs print that fail.
+    pub(in crate::schedule) keep_output: bool,
     pub(super) settings: Settings,
 }
 
@@ -133,6 +136,7 @@ impl Spec {
         let on_success = section.get("on_success", mistakes, value::words_or_script);
         let on_failure = section.get("on_failure", mistakes, value::words_or_script);
         let enabled = section.get("enabled", mistakes, value::boolean).unwrap_or(true);
+        let keep_output = section.get("keep_output", mistakes, value::boolean).unwrap_or(true);
         let (trigger, words) = (trigger.unwrap_or_else(Trigger::on_demand), words.unwrap_or_default());
         let (name, at) = (name.to_owned(), section.at());
         Self {
@@ -148,6 +152,7 @@ impl Spec {
             cwd,
             on_success,
             on_failure,
+            keep_output,
             settings,
         }
     }
@@ -195,7 +200,10 @@ impl Spec {
         F: Future + Send + 'static,
         F::Output: Outcome,
     {
-        let definition = json!({ "words": self.words, "env": self.env, "cwd": self.cwd });
+        let mut definition = json!({ "words": self.words, "env": self.env, "cwd": self.cwd });
+        if !self.keep_output {
+            definition["keep_output"] = false.into();
+        }
         let job = Job::new(&self.name, self.trigger.clone(), work)
             .definition(definition.to_string())
             .enabled(self.enabled)

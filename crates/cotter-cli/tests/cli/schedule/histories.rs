@@ -5,6 +5,8 @@ use crate::env::{Output, Running, TestEnv};
 use cotter_testkit::timing::until;
 use rustix::process::Signal;
 use serde_json::Value;
+use std::fs;
+use std::process::Command;
 
 /// A scheduler whose jobs run when they are asked to.
 pub(super) struct Asked {
@@ -156,4 +158,26 @@ fn a_history_that_is_cut_says_where_it_begins() {
     let last = runs[2]["started"].as_str().unwrap();
     group.jobs(&["history", "--since", last]).code(0).silent();
     group.stop();
+}
+
+/// Where others can read the store, what a command prints may have no place in it.
+#[test]
+fn output_can_be_kept_out_of_the_store() {
+    let env = TestEnv::new();
+    let told = env.path("told");
+    let quiet = asked("quiet", "echo canary-$((40 + 2)); exit 1");
+    let tell = format!("keep_output = false\non_failure = 'echo $COTTER_OUTPUT > {}'\n", told.display());
+    let locks = env.path("locks");
+    let mut run = Asked::on(env, &[asked("loud", "echo canary-$((40 + 1)); exit 1"), quiet, tell].concat());
+    run.run(&["loud", "quiet"]);
+    let runs = run.json(&["history"]);
+    let outputs: Vec<_> = runs.iter().map(|entry| (&entry["job"], entry["output"].as_str())).collect();
+    assert_eq!(outputs, [(&"loud".into(), Some("canary-41\n")), (&"quiet".into(), None)], "{runs:?}");
+    until("it is told", || fs::read_to_string(&told).is_ok_and(|text| text == "canary-42\n"));
+    let stored = |text: &str| {
+        let found = Command::new("grep").args(["-r", "-q", text]).arg(&locks).status().unwrap();
+        found.success()
+    };
+    assert_eq!((stored("canary-41"), stored("canary-42")), (true, false));
+    run.stop();
 }
