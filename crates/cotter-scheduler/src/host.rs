@@ -20,6 +20,9 @@ pub struct Host {
     pub workers: usize,
     /// How many of them were busy then.
     pub busy: usize,
+    /// Since when runs had been waiting for a worker then, all of which were busy; `None` if there were none, or not for five seconds.
+    /// A change of this is said at once.
+    pub no_worker_since: Option<UnixTime>,
     /// How far its clock was off that of the store then, in either direction; zero where the store has none.
     pub clock_offset: Duration,
 }
@@ -38,6 +41,7 @@ impl From<Mark> for Host {
             version: mark.version,
             workers: mark.workers,
             busy: mark.busy,
+            no_worker_since: mark.crowded,
             clock_offset: Duration::from_millis(mark.off),
         }
     }

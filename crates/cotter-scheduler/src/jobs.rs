@@ -7,7 +7,7 @@ use crate::notes::{
     load_all, load_control, one_shots, roster, standby, waits,
 };
 use crate::pausing::Pausing;
-use crate::status::{JobStatus, orphaned, stand_by, status, waits_for};
+use crate::status::{JobStatus, no_worker_on, orphaned, stand_by, status, waits_for};
 use crate::{Error, ErrorKind, Result, UnixTime};
 use cotter::Client;
 use std::time::Duration;
@@ -109,12 +109,13 @@ impl Jobs {
         let found = jobs.into_iter().map(|(name, state)| {
             let hosts = standby.remove(&name).unwrap_or_default();
             let waiting = waits.remove(&name).unwrap_or_default();
-            JobStatus {
+            let status = JobStatus {
                 orphaned: orphaned(&name, &state, &owned),
                 standby: stand_by(hosts, &state),
                 waits: waits_for(waiting, &state),
                 ..status(name, &state, &control, now)
-            }
+            };
+            JobStatus { no_worker_on: no_worker_on(&status, &marks), ..status }
         });
         Ok((found.collect(), marks.len()))
     }

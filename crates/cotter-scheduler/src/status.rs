@@ -1,7 +1,8 @@
 //! The status of a job: what its notes and the requests to it tell, at an instant of the store's clock.
 
 use crate::decide::{due_since, settled_until, slot_after};
-use crate::notes::hosts::owned::OfAll;
+use crate::notes::hosts::Mark;
+use crate::notes::hosts::owned::{OfAll, crowded};
 use crate::notes::{Control, JobControl, State, standby, waits};
 use crate::{Ending, UnixTime};
 use std::time::Duration;
@@ -61,6 +62,9 @@ pub struct JobStatus {
     /// What the next run waits for, as the schedulers have said that were about to start it; empty if it does not wait, or not for
     /// five seconds yet. A scheduler that was killed while it waited is shown for two minutes more.
     pub waits: Vec<WaitsFor>,
+    /// The hosts that have this job, and on which no worker is free for it, if it is [overdue](Self::overdue_since). `None` stands for
+    /// a host without a name.
+    pub no_worker_on: Vec<Option<String>>,
     /// Whether no scheduler that [runs](crate::Jobs::hosts) has this job: it was removed from all of them, or none runs. False if one of
     /// them does not say which jobs it has, as it does for up to a thousand, and while the job runs.
     pub orphaned: bool,
@@ -134,7 +138,17 @@ pub(crate) fn status(name: String, state: &State, control: &Control, now: UnixTi
         ending: run.and_then(|run| run.ending()),
         standby: Vec::new(),
         waits: Vec::new(),
+        no_worker_on: Vec::new(),
         orphaned: false,
+    }
+}
+
+/// The hosts on which it waits for a worker.
+pub(crate) fn no_worker_on(status: &JobStatus, marks: &[Mark]) -> Vec<Option<String>> {
+    let named = |mark: &Mark| (!mark.host.is_empty()).then(|| mark.host.clone());
+    match status.overdue_since {
+        Some(_) => crowded(marks, &status.name).map(named).collect(),
+        None => Vec::new(),
     }
 }
 

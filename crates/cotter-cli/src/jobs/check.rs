@@ -1,6 +1,7 @@
 //! `cotter jobs check`: whether all is well, for monitoring.
 
 use super::hosts::nobody;
+use super::list::no_worker;
 use super::runs::has_failed;
 use clap::Args;
 use cotter_console::duration::{parse, parse_positive, words};
@@ -106,7 +107,8 @@ impl Check {
         let problem = |kind, since, message| Problem { job: Some(job.name.clone()), kind, since, message };
         let overdue = job.overdue_since.filter(|since| now.since(*since) > self.max_overdue).map(|since| {
             let waits: String = job.waits.iter().map(waits_for).collect();
-            problem(Kind::Overdue, Some(since), format!("overdue for {}{waits}", words(now.since(since))))
+            let (late, workers) = (words(now.since(since)), no_worker(job));
+            problem(Kind::Overdue, Some(since), format!("overdue for {late}{waits}{workers}"))
         });
         let orphaned = (job.orphaned && has_hosts)
             .then(|| problem(Kind::Orphaned, None, "no host has this job".to_owned()));

@@ -43,6 +43,7 @@ fn object(host: &Host) -> Value {
         "seen": format!("{:.3}", host.seen),
         "workers": host.workers,
         "busy": host.busy,
+        "no_worker_since": host.no_worker_since.map(|since| format!("{since:.3}")),
         "clock_offset_ms": millis(host.clock_offset),
         "version": host.version,
     })

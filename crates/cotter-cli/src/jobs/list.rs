@@ -151,8 +151,17 @@ fn overdue(job: &JobStatus, now: UnixTime) -> String {
     if !job.waits.is_empty() {
         return String::new();
     }
-    let since = |at| format!(", overdue for {}", words(now.since(at)));
+    let since = |at| format!(", overdue for {}{}", words(now.since(at)), no_worker(job));
     job.overdue_since.map(since).unwrap_or_default()
+}
+
+/// The hosts that have no worker for it.
+pub(super) fn no_worker(job: &JobStatus) -> String {
+    let name = |host: &Option<String>| host.as_deref().map_or_else(|| "a host".to_owned(), clean);
+    match &job.no_worker_on[..] {
+        [] => String::new(),
+        hosts => format!("; no worker free on {}", hosts.iter().map(name).collect::<Vec<_>>().join(", ")),
+    }
 }
 
 /// The hosts that have another definition.
@@ -192,6 +201,7 @@ pub(super) fn object(job: &JobStatus) -> Value {
         "outcome": job.ending.as_ref().map(Ending::word),
         "reason": job.ending.as_ref().and_then(Ending::reason),
         "waits": job.waits.iter().map(wait_object).collect::<Vec<_>>(),
+        "no_worker_on": job.no_worker_on,
         "orphaned": job.orphaned,
         "standby": job.standby.iter().map(standby_object).collect::<Vec<_>>(),
     })

@@ -38,6 +38,9 @@ pub(crate) struct Mark {
     pub(crate) workers: usize,
     #[serde(rename = "b")]
     pub(crate) busy: usize,
+    /// Since when runs have been waiting for one of its workers, which were all busy.
+    #[serde(rename = "c", with = "instant::maybe", default, skip_serializing_if = "Option::is_none")]
+    pub(crate) crowded: Option<UnixTime>,
     /// The offset of its clock, in milliseconds.
     #[serde(rename = "o")]
     pub(crate) off: u64,

@@ -151,7 +151,7 @@ pub(super) async fn next_worker(context: &Context, snapshot: &JobSnapshot) -> Re
     tokio::select! {
         () = context.stopping(Stop::Starts) => Err(Halt::Stopped),
         () = snapshot.retired() => Err(Halt::Stopped),
-        worker = context.workers.take(snapshot.job.policy.priority) => Ok(worker),
+        worker = context.workers.take(snapshot.job.policy.priority, context.clock.now()) => Ok(worker),
     }
 }
 

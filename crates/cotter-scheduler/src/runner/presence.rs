@@ -18,9 +18,15 @@ const AGAIN: Duration = Duration::from_secs(5);
 pub(super) struct Presence {
     since: OnceLock<UnixTime>,
     jobs: watch::Sender<Option<Owned>>,
-    /// What has been said of them, if it need not be said again yet.
-    said: Mutex<Option<Option<Owned>>>,
+    /// What has been said of them and of the workers, if it need not be said again yet.
+    said: Mutex<Option<Said>>,
 }
+
+/// The jobs, and since when runs have been waiting for a worker.
+type Said = (Option<Owned>, Option<UnixTime>);
+
+/// A shorter wait for a worker is nothing to speak of.
+const UNTOLD: Duration = Duration::from_secs(5);
 
 impl Presence {
     /// Sets the jobs that it has. This is said before anything else is done about them, so that no job is taken for one that
@@ -31,28 +37,51 @@ impl Presence {
     }
 }
 
-/// Says so again and again, and when its jobs have changed. It is only shown: what cannot be written now is written again later.
+/// Says so again and again, and when its jobs have changed, or no worker is free. It is only shown: what cannot be written now is written again later.
 pub(super) async fn run(context: Arc<Context>) {
-    let mut changes = context.presence.jobs.subscribe();
+    let (mut changes, mut crowded) = (context.presence.jobs.subscribe(), context.workers.crowded());
     loop {
         changes.mark_unchanged();
-        let pause = if say(&context).await.is_ok() { REPEATED } else { AGAIN };
+        let said = say(&context).await;
+        let pause = if said.is_ok() { REPEATED } else { AGAIN };
         tokio::select! {
             () = context.clock.sleep(pause) => *context.presence.said.lock().await = None,
             Ok(()) = changes.changed() => {}
+            () = crowd_changes(&context, &mut crowded, said.ok().flatten()), if said.is_ok() => {}
         }
     }
 }
 
-/// Says it now, unless that has been done since its jobs have changed.
-pub(super) async fn say(context: &Context) -> cotter::Result<()> {
+/// Completes when something else is to be told of the crowd than this. Cancel safe.
+async fn crowd_changes(
+    context: &Context,
+    crowded: &mut watch::Receiver<Option<UnixTime>>,
+    told: Option<UnixTime>,
+) {
+    loop {
+        let since = *crowded.borrow_and_update();
+        let now = context.clock.now();
+        if since.filter(|since| *since + UNTOLD <= now) != told {
+            return;
+        }
+        let soon = since.filter(|since| Some(*since) != told).map(|since| since + UNTOLD);
+        tokio::select! {
+            _ = crowded.changed() => {}
+            () = async { context.clock.sleep_until(soon.expect("checked")).await }, if soon.is_some() => {}
+        }
+    }
+}
+
+/// Says it now, unless that has been done since something has changed. Returns since when there is a crowd, as it was said.
+pub(super) async fn say(context: &Context) -> cotter::Result<Option<UnixTime>> {
     let mut said = context.presence.said.lock().await;
     let mark = mark(context);
-    if said.as_ref() != Some(&mark.jobs) {
+    let says = (mark.jobs.clone(), mark.crowded);
+    if said.as_ref() != Some(&says) {
         tell(context, Some(&mark)).await?;
-        *said = Some(mark.jobs);
+        *said = Some(says);
     }
-    Ok(())
+    Ok(mark.crowded)
 }
 
 /// Takes it back.
@@ -71,6 +100,7 @@ async fn tell(context: &Context, mark: Option<&Mark>) -> cotter::Result<()> {
 
 fn mark(context: &Context) -> Mark {
     let at = context.clock.now();
+    let crowded = *context.workers.crowded().borrow();
     Mark {
         host: context.settings.host.clone(),
         since: *context.presence.since.get_or_init(|| at),
@@ -78,6 +108,7 @@ fn mark(context: &Context) -> Mark {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         workers: context.settings.workers,
         busy: context.workers.busy(),
+        crowded: crowded.filter(|since| *since + UNTOLD <= at),
         off: u64::try_from(context.clock.off().as_millis()).unwrap_or(u64::MAX),
         jobs: context.presence.jobs.borrow().clone(),
     }

@@ -24,6 +24,17 @@ impl Owned {
         let all: Vec<_> = names.take(Self::MAX + 1).map(|name| digits(name.as_ref())).collect();
         (all.len() <= Self::MAX).then(|| Self(all.concat()))
     }
+
+    fn has(&self, job: &str) -> bool {
+        self.0.as_bytes().chunks(DIGITS).any(|owned| owned == job.as_bytes())
+    }
+}
+
+/// The schedulers that have this job, and whose workers are all busy while others wait.
+pub(crate) fn crowded<'a>(marks: &'a [Mark], job: &str) -> impl Iterator<Item = &'a Mark> {
+    let digits = digits(job);
+    let has_job = move |mark: &&Mark| mark.jobs.as_ref().is_some_and(|owned| owned.has(&digits));
+    marks.iter().filter(|mark| mark.crowded.is_some()).filter(has_job)
 }
 
 /// What all schedulers that run have.

@@ -1,7 +1,8 @@
 //! Workers.
 
 use super::world::{MS, S, World, assert_times, sleep};
-use cotter_scheduler::{EventKind, Trigger};
+use cotter_scheduler::{EventKind, Jobs, Trigger};
+use cotter_testkit::history::{Kind, demand};
 use tokio::time::Instant;
 
 const NAMES: [&str; 10] = ["j0", "j1", "j2", "j3", "j4", "j5", "j6", "j7", "j8", "j9"];
@@ -48,4 +49,30 @@ async fn a_fixed_rate_that_waits_for_a_worker_loses_no_slot() {
         assert_eq!(world.log.events(is), 1, "{seconds} s late: {:?}", world.log.told());
     }
     assert_eq!(world.log.events(|e| matches!(e, EventKind::Missed { .. })), 0, "{:?}", world.log.told());
+}
+
+/// A job that is late says why, for as long as that is so.
+#[tokio::test(start_paused = true)]
+async fn it_is_told_that_no_worker_is_free() {
+    let world = World::new();
+    let jobs = Jobs::new(&world.client().await, "g");
+    let slow = world.log.job("slow", Trigger::fixed_rate(S * 3600).unwrap(), S * 100);
+    let quick = || world.log.job("quick", Trigger::fixed_rate(S).unwrap(), MS);
+    let one = world.start(|s| s.host("h").workers(1).jobs([slow, quick()])).await;
+    sleep(S * 4).await;
+    let quick_status = async || jobs.list().await.unwrap().remove(0);
+    assert_eq!(quick_status().await.no_worker_on, [], "it is nothing to speak of yet");
+    sleep(S * 6).await;
+    let (status, hosts) = (quick_status().await, jobs.hosts().await.unwrap());
+    let told = (status.no_worker_on.as_slice(), hosts[0].no_worker_since.is_some());
+    let is_told = status.overdue_since.is_some() && told == (&[Some("h".to_owned())], true);
+    demand(is_told, Kind::Untrue, format!("nothing says that no worker is free: {status:?}, {hosts:?}"));
+    // It is said again and again, and goes on.
+    sleep(S * 60).await;
+    assert_eq!(quick_status().await.no_worker_on, [Some("h".to_owned())]);
+    sleep(S * 35).await;
+    let (status, hosts) = (quick_status().await, jobs.hosts().await.unwrap());
+    let is_over = status.no_worker_on.is_empty() && hosts[0].no_worker_since.is_none();
+    demand(is_over, Kind::LeftBehind, format!("a worker is free, but {status:?}, {hosts:?}"));
+    one.stop().await;
 }
