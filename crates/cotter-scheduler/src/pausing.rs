@@ -1,7 +1,7 @@
 //! What a request to pause or resume has changed, and what is the case after it.
 
-use crate::UnixTime;
 use crate::notes::Pause;
+use crate::{EventKind, UnixTime};
 
 /// The result of a request to pause or resume a job or a group.
 #[non_exhaustive]
@@ -41,4 +41,17 @@ impl Pausing {
         });
         Self { changed, pause }
     }
+}
+
+/// The event for a pause.
+pub(crate) fn begun(pause: &Pause) -> EventKind {
+    let Pause { by, reason, until, .. } = pause.clone();
+    EventKind::Paused { yes: true, by, reason, until }
+}
+
+/// The event for its end, by itself or by this operator.
+pub(crate) fn over(pause: Option<&Pause>, resumed_at: Option<UnixTime>, by: &str) -> EventKind {
+    let by_itself = pause.is_some_and(|pause| pause.until.is_some() && pause.until == resumed_at);
+    let by = if by_itself { String::new() } else { by.to_owned() };
+    EventKind::Paused { yes: false, by, reason: String::new(), until: None }
 }

@@ -87,6 +87,14 @@ impl StoreClock {
         self.reading().is_of_this_host
     }
 
+    /// Completes at this time, and never if there is none.
+    pub(crate) async fn sleep_until_some(&self, at: Option<UnixTime>) {
+        match at {
+            Some(at) => self.sleep_until(at).await,
+            None => std::future::pending().await,
+        }
+    }
+
     /// Completes when the estimated store's clock reaches `at`, also if the estimate is corrected meanwhile.
     pub(crate) async fn sleep_until(&self, at: UnixTime) {
         let mut corrected = self.corrected.subscribe();

@@ -3,12 +3,13 @@
 use super::agenda::Agenda;
 use super::attempt::{attempt, fallback, first_attempt};
 use super::context::{Context, Halt, Stop};
+use super::register;
 use super::snapshot::{JobSnapshot, Observation};
 use super::standing;
-use super::{StoreClock, register};
 use crate::definition::Definition;
 use crate::handle::Command;
-use crate::notes::{Control, Pause};
+use crate::notes::Control;
+use crate::pausing;
 use crate::{EventKind, Job, Trigger, UnixTime};
 use std::collections::HashMap;
 use std::future::Future;
@@ -50,7 +51,7 @@ impl Dispatcher {
             this.define(job);
         }
         if let Some(pause) = &this.control.group.pause {
-            context.emit_group(paused(pause));
+            context.emit_group(pausing::begun(pause));
         }
         this
     }
@@ -74,8 +75,8 @@ impl Dispatcher {
                 Ok(()) = asked.changed() => self.apply_requests(),
                 Some(command) = commands.recv() => self.handle_command(command),
                 Ok(()) = off.changed() => {}
-                () = until(&clock, self.pause_end) => self.end_pauses(),
-                () = until(&clock, next) => {}
+                () = clock.sleep_until_some(self.pause_end) => self.end_pauses(),
+                () = clock.sleep_until_some(next) => {}
             }
         }
     }
@@ -118,7 +119,7 @@ impl Dispatcher {
         let name = job.name.clone();
         // A pause of the whole group is reported once.
         if let (None, Some(pause)) = (&self.control.group.pause, self.control.own(&name).pause) {
-            self.context.emit(&name, paused(&pause));
+            self.context.emit(&name, pausing::begun(&pause));
         }
         self.agenda.put(JobSnapshot::new(job, definition));
         self.agenda.wake(&name, Some(now));
@@ -209,8 +210,8 @@ impl Dispatcher {
         let (group, was) = (&control.group, &before.group);
         if group.pause != was.pause {
             self.context.emit_group(match &group.pause {
-                Some(pause) => paused(pause),
-                None => resumed(was.pause.as_ref(), group.resumed_at, &group.by),
+                Some(pause) => pausing::begun(pause),
+                None => pausing::over(was.pause.as_ref(), group.resumed_at, &group.by),
             });
             for name in self.agenda.names() {
                 self.check_soon(&name, now);
@@ -223,8 +224,8 @@ impl Dispatcher {
                 self.context.emit(
                     &name,
                     match &asked.pause {
-                        Some(pause) => paused(pause),
-                        None => resumed(was.pause.as_ref(), asked.resumed_at, &asked.by),
+                        Some(pause) => pausing::begun(pause),
+                        None => pausing::over(was.pause.as_ref(), asked.resumed_at, &asked.by),
                     },
                 );
             }
@@ -294,23 +295,4 @@ impl Dispatcher {
             _ => self.define(job),
         }
     }
-}
-
-async fn until(clock: &StoreClock, at: Option<UnixTime>) {
-    match at {
-        Some(at) => clock.sleep_until(at).await,
-        None => std::future::pending().await,
-    }
-}
-
-fn paused(pause: &Pause) -> EventKind {
-    let Pause { by, reason, until, .. } = pause.clone();
-    EventKind::Paused { yes: true, by, reason, until }
-}
-
-/// The end of a pause, by itself or by this operator.
-fn resumed(pause: Option<&Pause>, at: Option<UnixTime>, by: &str) -> EventKind {
-    let ended = pause.is_some_and(|pause| pause.until.is_some() && pause.until == at);
-    let by = if ended { String::new() } else { by.to_owned() };
-    EventKind::Paused { yes: false, by, reason: String::new(), until: None }
 }

@@ -67,7 +67,7 @@ async fn crowd_changes(
         let soon = since.filter(|since| Some(*since) != told).map(|since| since + UNTOLD);
         tokio::select! {
             _ = crowded.changed() => {}
-            () = async { context.clock.sleep_until(soon.expect("checked")).await }, if soon.is_some() => {}
+            () = context.clock.sleep_until_some(soon) => {}
         }
     }
 }

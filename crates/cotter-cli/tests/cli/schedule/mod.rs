@@ -13,6 +13,7 @@ mod one_shots;
 mod operators;
 mod orphans;
 mod replicas;
+mod requests;
 mod running;
 mod stopping;
 mod systemd;
