@@ -74,7 +74,7 @@ pub use ports::free_port;
 pub use postgres::{Postgres, PostgresBuilder};
 pub use proxy::{Loss, Proxy};
 pub use redis::{Redis, RedisBuilder, redlock_url};
-pub use redis_cluster::RedisCluster;
+pub use redis_cluster::{RedisCluster, RedisClusterBuilder};
 pub use sentinel::{Sentinels, SentinelsBuilder};
 pub use skew::forking_library;
 pub use splitter::Splitter;

@@ -17,6 +17,7 @@ pub struct RedisBuilder {
     removed: Vec<String>,
     skewed: bool,
     clustered: bool,
+    secure: bool,
 }
 
 /// A running `redis-server`, without persistence unless asked for; ends when it is dropped. It has the users of
@@ -26,6 +27,8 @@ pub struct Redis {
     child: Option<Child>,
     builder: RedisBuilder,
     port: u16,
+    /// The port for TLS, beside the other one.
+    tls_port: Option<u16>,
     /// The port on which a node of a cluster hears of the others.
     bus: u16,
     dir: TempDir,
@@ -68,6 +71,16 @@ impl RedisBuilder {
         self
     }
 
+    /// With a port for TLS too, by these files. Certificates of clients are not asked for.
+    #[must_use]
+    pub fn tls(mut self, [cert, key]: &[PathBuf; 2], ca: &Path) -> Self {
+        self.secure = true;
+        let files = [("tls-cert-file", &**cert), ("tls-key-file", &**key), ("tls-ca-cert-file", ca)];
+        let this =
+            files.iter().fold(self, |this, (setting, file)| this.with(setting, &file.display().to_string()));
+        this.with("tls-auth-clients", "no")
+    }
+
     /// Starts it and waits until it answers.
     ///
     /// # Panics
@@ -76,14 +89,15 @@ impl RedisBuilder {
         self.args.extend(acl::settings(&self.removed));
         let dir = tempfile::tempdir().expect("a temporary folder");
         let preload = self.skewed.then(|| skew::build(dir.path()).expect("a clock shim"));
-        let mut server =
-            Redis { child: None, builder: self, port: free_port(), bus: free_port(), dir, preload };
+        let mut server = Redis { child: None, builder: self, port: 0, tls_port: None, bus: 0, dir, preload };
         for _ in 0..TRIES {
+            (server.port, server.bus) = (free_port(), free_port());
+            server.tls_port = server.builder.secure.then(free_port);
             match server.spawn() {
                 Err(e) => panic!("{BINARY} does not start ({e}); scripts/servers installs it"),
                 Ok(true) => return server,
                 // Somebody else was given the same port in the meantime.
-                Ok(false) => (server.port, server.bus) = (free_port(), free_port()),
+                Ok(false) => {}
             }
         }
         panic!("the server ended {TRIES} times before it listened");
@@ -131,6 +145,9 @@ impl Redis {
             .stderr(log);
         if self.builder.clustered {
             command.args(["--cluster-enabled", "yes", "--cluster-port", &self.bus.to_string()]);
+        }
+        if let Some(port) = self.tls_port {
+            command.args(["--tls-port", &port.to_string()]);
         }
         if let Some(library) = &self.preload {
             command.env("LD_PRELOAD", library).env("SKEW_FILE", self.dir.path().join("skew"));
@@ -193,6 +210,14 @@ impl Redis {
     /// Its port on 127.0.0.1.
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// Its port for TLS.
+    ///
+    /// # Panics
+    /// When it has [none](RedisBuilder::tls).
+    pub fn tls_port(&self) -> u16 {
+        self.tls_port.expect("it has a port for TLS")
     }
 
     /// Its folder.

@@ -1,32 +1,44 @@
 //! A cluster of Redis servers.
 
-use super::{Redis, acl, acl_rule};
+use super::{Redis, RedisBuilder, acl, acl_rule};
 use crate::timing::{FAR, first_within, until};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// How a cluster is to be started.
+#[derive(Debug, Clone)]
+pub struct RedisClusterBuilder {
+    node: RedisBuilder,
+    is_secure: bool,
+}
 
 /// Three masters, and a replica of each; they end when this is dropped.
 #[derive(Debug)]
 pub struct RedisCluster {
     /// The masters come first; each replica is three places behind its master. Failovers change that.
     pub nodes: Vec<Redis>,
+    /// The nodes and their clients use TLS.
+    is_secure: bool,
 }
 
 const MASTERS: usize = 3;
 const SLOTS: usize = 16_384;
 
-impl RedisCluster {
-    /// Starts the servers and waits until they agree. A master that is silent for `silence` is replaced.
+impl RedisClusterBuilder {
+    /// With TLS, by these files: among the nodes and for clients. The ports without it stay, for the test.
+    #[must_use]
+    pub fn tls(self, files: &[PathBuf; 2], ca: &Path) -> Self {
+        let node = self.node.tls(files, ca).with("tls-cluster", "yes").with("tls-replication", "yes");
+        Self { node, is_secure: true }
+    }
+
+    /// Starts the servers and waits until they agree.
     ///
     /// # Panics
     /// When they do not start, or `redis-server` is not in `PATH`.
-    pub fn start(silence: Duration) -> Self {
-        let builder = Redis::builder()
-            .clustered()
-            .with("cluster-node-timeout", &silence.as_millis().to_string())
-            .with("cluster-allow-replica-migration", "no")
-            .with("repl-diskless-sync-delay", "0");
-        let nodes: Vec<Redis> = (0..2 * MASTERS).map(|_| builder.clone().start()).collect();
-        let this = Self { nodes };
+    pub fn start(self) -> RedisCluster {
+        let nodes: Vec<Redis> = (0..2 * MASTERS).map(|_| self.node.clone().start()).collect();
+        let this = RedisCluster { nodes, is_secure: self.is_secure };
         for (number, node) in this.nodes.iter().enumerate() {
             allow(node);
             let epoch = (number + 1).to_string();
@@ -56,6 +68,52 @@ impl RedisCluster {
         });
         this
     }
+}
+
+impl RedisCluster {
+    /// Settings before the start. A master that is silent for `silence` is replaced.
+    pub fn builder(silence: Duration) -> RedisClusterBuilder {
+        let node = Redis::builder()
+            .clustered()
+            .with("cluster-node-timeout", &silence.as_millis().to_string())
+            .with("cluster-allow-replica-migration", "no")
+            .with("repl-diskless-sync-delay", "0");
+        RedisClusterBuilder { node, is_secure: false }
+    }
+
+    /// Starts one with defaults.
+    ///
+    /// # Panics
+    /// As [`RedisClusterBuilder::start`].
+    pub fn start(silence: Duration) -> Self {
+        Self::builder(silence).start()
+    }
+
+    /// Has each node announce a name to clients, which leads nowhere. Among each other they go on as before.
+    ///
+    /// # Panics
+    /// When they refuse.
+    pub fn announce_names(&self) {
+        for (number, node) in self.nodes.iter().enumerate() {
+            let name = self.announced_name(number);
+            let words =
+                ["CONFIG", "SET", "cluster-announce-hostname", &name, "cluster-preferred-endpoint-type"];
+            assert_eq!(node.command(&[&words[..], &["hostname"]].concat()), "OK");
+        }
+        let nodes = |node: &Redis| node.command(&["CLUSTER", "NODES"]);
+        let knows = |said: &str| (0..2 * MASTERS).all(|number| said.contains(&self.announced_name(number)));
+        until("all have heard of the names", || self.nodes.iter().all(|node| knows(&nodes(node))));
+    }
+
+    /// The name that a node [announces](Self::announce_names).
+    pub fn announced_name(&self, node: usize) -> String {
+        format!("node-{node}.invalid")
+    }
+
+    /// The port of a node for its clients and the other nodes.
+    pub fn port(&self, node: usize) -> u16 {
+        if self.is_secure { self.nodes[node].tls_port() } else { self.nodes[node].port() }
+    }
 
     /// Introduces a node to those before it.
     fn meet(&self, number: usize) {
@@ -63,7 +121,7 @@ impl RedisCluster {
         let (id, nodes) = (self.id(number), node.command(&["CLUSTER", "NODES"]));
         let itself = nodes.lines().find(|line| line.starts_with(&id)).and_then(|line| line.split_once('@'));
         let bus = itself.and_then(|(_, rest)| rest.split([' ', ',']).next()).expect("the port of its bus");
-        let port = node.port().to_string();
+        let port = self.port(number).to_string();
         for other in &self.nodes[..number] {
             assert_eq!(other.command(&["CLUSTER", "MEET", "127.0.0.1", &port, bus]), "OK");
         }
@@ -71,13 +129,14 @@ impl RedisCluster {
 
     /// A URL with these options, for the user whom `docs/stores/redis.md` gives to its mode.
     pub fn url(&self, options: &str) -> String {
-        format!("redis+cluster://{}{}?{options}", acl::credentials(options), self.addresses())
+        let scheme = if self.is_secure { "rediss+cluster" } else { "redis+cluster" };
+        format!("{scheme}://{}{}?{options}", acl::credentials(options), self.addresses())
     }
 
     /// The addresses of all nodes, separated by commas.
     pub fn addresses(&self) -> String {
-        let each: Vec<_> = self.nodes.iter().map(|node| format!("127.0.0.1:{}", node.port())).collect();
-        each.join(",")
+        let each = (0..self.nodes.len()).map(|node| format!("127.0.0.1:{}", self.port(node)));
+        each.collect::<Vec<_>>().join(",")
     }
 
     /// The id of a node.
@@ -118,7 +177,7 @@ impl RedisCluster {
     pub fn move_keys(&self, slot: u16, from: usize, to: usize, most: usize) -> usize {
         let (slot, most) = (slot.to_string(), most.to_string());
         let keys = self.nodes[from].command(&["CLUSTER", "GETKEYSINSLOT", &slot, &most]);
-        let port = self.nodes[to].port().to_string();
+        let port = self.port(to).to_string();
         // A lease may end meanwhile.
         keys.lines()
             .filter(|key| !key.is_empty())

@@ -1,5 +1,6 @@
 //! The address of a server, from a URL.
 
+use super::announced::Announced;
 use super::cluster::Seeds;
 use super::sentinel::Sentinels;
 use super::socket::{Endpoint, Server};
@@ -24,6 +25,8 @@ pub(super) struct Address {
     pub(super) service: Option<Service>,
     /// Nodes of a cluster, instead of a host.
     pub(super) seeds: Vec<(String, u16)>,
+    /// Where to connect to what the nodes or the sentinels name.
+    pub(super) announced: Announced,
 }
 
 /// A service, and the sentinels that know its master.
@@ -87,6 +90,17 @@ impl Address {
         }
     }
 
+    /// Refuses addresses that nobody would announce.
+    pub(super) fn check_announced(&self) -> Result<()> {
+        match self.announced.is_empty() || self.service.is_some() || !self.seeds.is_empty() {
+            true => Ok(()),
+            false => Err(config(
+                "announce= is for a cluster or a master behind sentinels: write redis+cluster:, redis+sentinel: (rediss+… with TLS), or \
+                 the address of the server itself before the options",
+            )),
+        }
+    }
+
     /// The endpoint and the credentials. Nothing is sent.
     pub(super) fn server(&self, certificates: &Certificates) -> Result<Server> {
         let tls = if self.tls { Some(certificates.config()?) } else { None };
@@ -98,13 +112,18 @@ impl Address {
             (Some(host), _) => at(host),
             (None, None) if !self.seeds.is_empty() => {
                 let seeds = self.seeds.iter().map(|(host, port)| HostPort::new(host, *port)).collect();
-                Endpoint::Cluster(Arc::new(Seeds::new(seeds, tls.clone())))
+                Endpoint::Cluster(Arc::new(Seeds::new(seeds, tls.clone(), self.announced.clone())))
             }
             (None, None) => Endpoint::Unix(self.path.clone()),
             (None, Some(Service { name, sentinels, user, password })) => {
                 let sentinel = |host| login(at(host), user.as_deref(), password.as_ref(), 0);
                 let each = sentinels.iter().map(sentinel).collect();
-                Endpoint::Service(Arc::new(Sentinels::new(each, name.clone(), tls.clone())))
+                Endpoint::Service(Arc::new(Sentinels::new(
+                    each,
+                    name.clone(),
+                    tls.clone(),
+                    self.announced.clone(),
+                )))
             }
         };
         Ok(login(endpoint, self.user.as_deref(), self.password.as_ref(), self.db))

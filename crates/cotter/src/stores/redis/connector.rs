@@ -100,6 +100,11 @@ impl Connector {
         Ok(live)
     }
 
+    /// Whether its last connection led there.
+    pub(super) fn was_at(&self, host: &HostPort) -> bool {
+        lock(&self.endpoint).host() == Some(host)
+    }
+
     /// The addresses that the host has now.
     async fn addresses(&self, host: &HostPort) -> Result<Vec<HostPort>> {
         match timeout(self.connect_timeout, host.each()).await {

@@ -10,6 +10,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `options`, `address`, `settings` | the options and the address in a URL; setting options in code |
+//! | `announced` | `announce=`: where to connect to a server that announces an address for others |
 //! | `aliases` | what other clients write into the URL of such a server |
 //! | `socket`, `given` | the socket to the server; a driver's client that opens it itself |
 //! | `connector`, `live`, `connection` | opening a connection; one connection; single commands over it |
@@ -39,6 +40,7 @@ mod address;
 mod admin;
 mod adopt;
 mod aliases;
+mod announced;
 mod backend;
 mod batch;
 mod cluster;
@@ -160,6 +162,7 @@ impl Store {
     /// | `request_id` | in `plain`: the value to store, instead of a new one for each attempt; claims of several clients are then indistinguishable | |
     /// | `password_file` | a file that contains the password, instead of a password in the URL | |
     /// | `db` | the database number, for `unix:` | `0` |
+    /// | `announce` | with `redis+cluster:` and `redis+sentinel:`, `FROM=TO`: where to connect to a server that is announced with the address `FROM`; several are separated by commas, or given one by one | |
     /// | `sentinel_user`, `sentinel_password`, `sentinel_password_file` | the credentials for the sentinels, which are not those of the servers | |
     ///
     /// User name, password, path and options are percent-decoded.

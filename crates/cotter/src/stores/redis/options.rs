@@ -108,6 +108,7 @@ pub(super) fn parse(url: &str) -> Result<(Server, Options)> {
                 return Err(config("db= is not for a cluster, which has no databases but 0"));
             }
             "db" => address.db = database(&value)?,
+            "announce" => address.announced.add(&value)?,
             "recipe" => recipe = Some(Recipe::parse(&value)?),
             _ => options.set(key, value, scheme)?,
         }
@@ -125,6 +126,7 @@ pub(super) fn parse(url: &str) -> Result<(Server, Options)> {
         ));
     }
     address.check_login()?;
+    address.check_announced()?;
     options.instance = address.instance();
     options.has_sentinels = address.service.is_some();
     options.is_cluster = !address.seeds.is_empty();
@@ -157,8 +159,9 @@ impl Options {
             _ => {
                 let more = match scheme {
                     "redis+sentinel" | "rediss+sentinel" => {
-                        ", sentinel_user, sentinel_password, sentinel_password_file"
+                        ", announce, sentinel_user, sentinel_password, sentinel_password_file"
                     }
+                    "redis+cluster" | "rediss+cluster" => ", announce",
                     _ => "",
                 };
                 return Err(config(format!("unknown option {key:?}; the options are {NAMES}{more}")));

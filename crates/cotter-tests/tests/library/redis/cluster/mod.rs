@@ -6,10 +6,13 @@
 //! | `moves` | slots that move while their names are held and waited for |
 //! | `failover` | masters that are replaced |
 //! | `places` | names of several masters: listings, renewals, notes |
+//! | `announced` | nodes that announce addresses which lead nowhere |
+//! | `tls` | `rediss+cluster:` |
 //! | `refusals`, `doctor` | what is wrong, and what is said of it |
 //! | `single` | a node that is used as a single server |
 //! | `long_run` | many moves and failovers |
 
+mod announced;
 mod contract;
 mod declared;
 mod doctor;
@@ -19,6 +22,7 @@ mod moves;
 mod places;
 mod refusals;
 mod single;
+mod tls;
 
 use cotter::{Client, Lease};
 use cotter_testkit::servers::RedisCluster;

@@ -2,17 +2,17 @@
 
 use cotter::redis::{Protocol, Store};
 use cotter::{Client, Error, ErrorKind};
-use cotter_testkit::servers::{Redis, Sentinels, acl_rule};
+use cotter_testkit::servers::{Redis, RedisBuilder, Sentinels, acl_rule};
 use cotter_testkit::timing::eventually;
 use std::time::Duration;
 
-async fn refusal(url: &str) -> Error {
+pub(super) async fn refusal(url: &str) -> Error {
     Client::connect(url).await.expect_err("nobody can lock there")
 }
 
 /// A cluster of one node.
-async fn alone() -> Redis {
-    let node = Redis::builder().clustered().start();
+pub(super) async fn alone(builder: RedisBuilder) -> Redis {
+    let node = builder.clustered().start();
     let words = ["ACL", "SETUSER", acl_rule("native")[2], "+cluster|slots", "+cluster|info", "+asking"];
     assert_eq!(node.command(&words), "OK");
     assert_eq!(node.command(&["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]), "OK");
@@ -21,7 +21,7 @@ async fn alone() -> Redis {
     node
 }
 
-fn as_cluster(server: &Redis) -> String {
+pub(super) fn as_cluster(server: &Redis) -> String {
     server.url("").replace("redis:", "redis+cluster:")
 }
 
@@ -67,7 +67,7 @@ async fn what_the_user_may_not_ask_is_named() {
 #[tokio::test]
 #[ignore = "needs redis-server"]
 async fn slots_that_nobody_has_are_named() {
-    let node = alone().await;
+    let node = alone(Redis::builder()).await;
     assert_eq!(node.command(&["CLUSTER", "DELSLOTSRANGE", "0", "8191"]), "OK");
     assert_eq!(node.command(&["CONFIG", "SET", "cluster-require-full-coverage", "no"]), "OK");
     let client = Client::connect(as_cluster(&node)).await.unwrap();
@@ -81,21 +81,8 @@ async fn slots_that_nobody_has_are_named() {
 
 #[tokio::test]
 #[ignore = "needs redis-server"]
-async fn an_announced_address_that_leads_nowhere_is_named() {
-    let node = alone().await;
-    assert_eq!(node.command(&["CONFIG", "SET", "cluster-announce-port", "1"]), "OK");
-    let slots = || node.command(&["CLUSTER", "SLOTS"]);
-    eventually("it is announced", || slots().lines().any(|line| line == "1")).await;
-    let client = Client::connect(as_cluster(&node)).await.unwrap();
-    let error = client.mutex("a").try_lock().await.expect_err("nobody listens there");
-    let said = "127.0.0.1:1, which the cluster announces as the master of slot 15495";
-    assert!(error.kind() == ErrorKind::Unavailable && error.to_string().contains(said), "{error}");
-}
-
-#[tokio::test]
-#[ignore = "needs redis-server"]
 async fn a_cluster_is_no_member_of_a_quorum() {
-    let node = alone().await;
+    let node = alone(Redis::builder()).await;
     let store = Store::from_url(as_cluster(&node)).unwrap().with_votes(Duration::from_secs(60));
     let error = Client::builder().connect_to(store).await.expect_err("it has several masters");
     assert!(error.kind() == ErrorKind::Config && error.to_string().contains("quorum"), "{error}");

@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `failover` | what becomes of locks, waiters and tokens when another server becomes the master |
 //! | `told`, `played` | what is believed of what sentinels say; a sentinel that a test plays |
+//! | `announced` | a master that is announced with an address which leads nowhere |
 //! | `tls` | `rediss+sentinel:` |
 //! | `refusals` | URLs, credentials and sentinels that are wrong, and what is said of it |
 //! | `doctor` | what `doctor` says |
 //! | `contract` | the contract through sentinels |
 //! | `long_run` | many failovers |
 
+mod announced;
 mod contract;
 mod doctor;
 mod failover;

@@ -9,11 +9,15 @@ use cotter_testkit::servers::{Redis, acl_rule};
 use cotter_testkit::timing::{Stopwatch, happens};
 use std::time::Duration;
 
-async fn connect(sentinels: &[&Told]) -> Client {
+pub(super) fn url(sentinels: &[&Told]) -> String {
     let hosts: Vec<_> = sentinels.iter().map(|told| format!("127.0.0.1:{}", told.port)).collect();
     let rule = acl_rule("native");
     let password = rule.iter().find_map(|word| word.strip_prefix('>')).unwrap();
-    let url = format!("redis+sentinel://{}:{password}@{}/store", rule[2], hosts.join(","));
+    format!("redis+sentinel://{}:{password}@{}/store", rule[2], hosts.join(","))
+}
+
+async fn connect(sentinels: &[&Told]) -> Client {
+    let url = url(sentinels);
     Client::builder().lease(Lease::renewed(TTL)).local_turns(false).connect(url).await.unwrap()
 }
 

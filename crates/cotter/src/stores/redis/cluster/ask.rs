@@ -67,6 +67,7 @@ impl Viewer {
     }
 
     async fn ask_one(&self, at: &HostPort) -> Result<Answer> {
+        let reach = |host: &str, port| self.cluster.seeds().reach(host, port, at);
         let answer = async {
             let live = self.nodes.at(at).way.link.live().await?;
             let ask = async |what: &str| {
@@ -78,7 +79,7 @@ impl Viewer {
                 .lines()
                 .find_map(|line| line.strip_prefix("cluster_current_epoch:")?.trim().parse().ok());
             let epoch = epoch.ok_or_else(|| unexpected("CLUSTER INFO without an epoch"))?;
-            Ok(Answer { epoch, map: SlotMap::parse(ask("SLOTS").await?, at)? })
+            Ok(Answer { epoch, map: SlotMap::parse(ask("SLOTS").await?, reach)? })
         };
         answer.await.map_err(|e| no_node(e, at).with_server(&at.to_string()))
     }

@@ -5,6 +5,7 @@ use super::super::state::text;
 use super::admin::of_node;
 use super::nodes::Node;
 use super::router::Router;
+use super::seeds::Seeds;
 use super::view::View;
 use crate::Result;
 use crate::backend::{Finding, Severity};
@@ -24,7 +25,7 @@ impl Router {
         let mut nodes: Vec<&Arc<Node>> = view.nodes.values().collect();
         nodes.sort_by_key(|node| node.at.to_string());
         findings.extend(full_coverage(&nodes).await);
-        let of_each = all(nodes.iter().map(|node| of_one(node))).await;
+        let of_each = all(nodes.iter().map(|node| of_one(node, self.shared.seeds()))).await;
         findings.extend(together(of_each.into_iter().flatten().collect(), nodes.len()));
         Ok(findings)
     }
@@ -75,9 +76,10 @@ async fn full_coverage(nodes: &[&Arc<Node>]) -> Option<Finding> {
 }
 
 /// What one master says of itself.
-async fn of_one(node: &Node) -> Vec<(String, Finding)> {
+async fn of_one(node: &Node, seeds: &Seeds) -> Vec<(String, Finding)> {
     let at = node.at.to_string();
     let state = node.way.link.query(redis::cmd("CLUSTER").arg("INFO")).await;
+    let state = state.map_err(|e| if node.was_reached() { e } else { seeds.advise(e, &node.at) });
     let mut findings = Vec::new();
     match state.and_then(|(answer, _)| text(answer)) {
         Ok(info) if info.contains("cluster_state:ok") => {}

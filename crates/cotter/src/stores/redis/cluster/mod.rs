@@ -52,11 +52,6 @@ pub(super) async fn connect(shared: &Arc<Shared>, host: &Host) -> Result<Arc<dyn
 }
 
 impl Shared {
-    /// Whether the URL names this node.
-    fn is_seed(&self, at: &HostPort) -> bool {
-        self.seeds().each().contains(at)
-    }
-
     /// The nodes to begin with.
     fn seeds(&self) -> &Seeds {
         self.server.endpoint.seeds().expect("it is a cluster")

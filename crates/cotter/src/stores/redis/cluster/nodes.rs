@@ -84,6 +84,11 @@ impl Nodes {
 }
 
 impl Node {
+    /// Whether it was ever connected to.
+    pub(super) fn was_reached(&self) -> bool {
+        [&self.way, &self.asking].iter().any(|way| way.link.current().is_some())
+    }
+
     /// Whether it was connected to, and the connection has broken since.
     pub(super) fn is_lost(&self) -> bool {
         self.way.link.current().is_some_and(|live| !live.is_usable())

@@ -49,7 +49,7 @@ impl Router {
         let mut answers = extend(route.clone(), grants).await;
         for (answer, grant) in answers.iter_mut().zip(grants) {
             let Err(e) = answer else { continue };
-            let redirect = Redirect::of(e, &route.owner.at);
+            let redirect = self.redirect(e, &route.owner.at);
             if !matches!(redirect, Some(Redirect::Moved(_) | Redirect::Ask(_))) {
                 self.doubt(e);
             } else if search.go_on(e.clone(), Some(&*route)).await.is_ok()

@@ -43,8 +43,8 @@ impl Route {
         }
     }
 
-    fn at(&self) -> &HostPort {
-        &self.next.as_ref().unwrap_or(&self.owner).at
+    fn node(&self) -> &Node {
+        self.next.as_ref().unwrap_or(&self.owner)
     }
 }
 
@@ -86,6 +86,12 @@ impl Router {
     /// The time for which a request that nobody has carried out is sent again.
     pub(super) fn patience(&self) -> Duration {
         self.shared.options.connect_timeout
+    }
+
+    /// What a refusal of the node at `asked` means.
+    pub(super) fn redirect(&self, e: &Error, asked: &HostPort) -> Option<Redirect> {
+        let seeds = self.shared.seeds();
+        Redirect::of(e, |host, port| seeds.reach(host, port, asked))
     }
 
     /// After an error that is no redirect: if a master is not there, another one may be.
@@ -148,7 +154,7 @@ impl<'a> Search<'a> {
 
     /// What follows from an error: returns when the request is to be sent again, and the error if it is not.
     pub(super) async fn go_on(&mut self, e: Error, route: Option<&Route>) -> Result<()> {
-        let redirect = route.and_then(|route| Redirect::of(&e, route.at()));
+        let redirect = route.and_then(|route| self.router.redirect(&e, &route.node().at));
         let view = self.router.link.current();
         let view = view.as_deref();
         let mut at_once = std::mem::replace(&mut self.is_fresh, false);
@@ -165,7 +171,7 @@ impl<'a> Search<'a> {
             }
             None => {
                 self.router.doubt(&e);
-                return Err(e);
+                return Err(self.give_up(e, None, route));
             }
         }
         let pause = if at_once { Duration::ZERO } else { self.backoff.pause() };
@@ -186,16 +192,12 @@ impl<'a> Search<'a> {
     }
 
     fn give_up(&self, e: Error, redirect: Option<&Redirect>, route: Option<&Route>) -> Error {
-        let e = given_up(e, redirect);
-        let Some(at) = route.map(Route::at).filter(|_| redirect.is_none()) else { return e };
-        let place = match self.router.shared.is_seed(at) {
-            true => format!("{at}, the master of slot {}", self.slot),
-            false => format!(
-                "{at}, which the cluster announces as the master of slot {} (cluster-announce-ip of that node)",
-                self.slot
-            ),
-        };
-        e.with_server(&place)
+        let node = route.map(Route::node);
+        let e = given_up(e, redirect, node.map(|node| &node.at));
+        let is_of_node = matches!(e.kind(), ErrorKind::Unavailable | ErrorKind::Denied) && redirect.is_none();
+        let Some(node) = node.filter(|_| is_of_node) else { return e };
+        let e = if node.was_reached() { e } else { self.router.shared.seeds().advise(e, &node.at) };
+        e.with_server(&format!("{}, the master of slot {}", node.at, self.slot))
     }
 }
 

@@ -1,5 +1,7 @@
 //! The nodes of a URL.
 
+use super::super::announced::Announced;
+use crate::Error;
 use crate::stores::shared::net::HostPort;
 use rustls::ClientConfig;
 use std::fmt;
@@ -9,15 +11,27 @@ use std::sync::Arc;
 pub(crate) struct Seeds {
     each: Vec<HostPort>,
     tls: Option<Arc<ClientConfig>>,
+    announced: Announced,
 }
 
 impl Seeds {
-    pub(crate) fn new(each: Vec<HostPort>, tls: Option<Arc<ClientConfig>>) -> Self {
-        Self { each, tls }
+    pub(crate) fn new(each: Vec<HostPort>, tls: Option<Arc<ClientConfig>>, announced: Announced) -> Self {
+        Self { each, tls, announced }
     }
 
     pub(super) fn each(&self) -> &[HostPort] {
         &self.each
+    }
+
+    /// Where to connect to a node that the one at `asked` names. One that does not know its own address leaves the host out.
+    pub(super) fn reach(&self, host: &str, port: u16, asked: &HostPort) -> HostPort {
+        let host = if matches!(host, "" | "?") { asked.name.as_str() } else { host };
+        self.announced.reach(host, port)
+    }
+
+    /// Adds to the error of a node that was never connected to what to write if that is why.
+    pub(super) fn advise(&self, e: Error, at: &HostPort) -> Error {
+        if self.each.contains(at) { e } else { self.announced.advise(e, at) }
     }
 
     /// For the connections to all nodes.

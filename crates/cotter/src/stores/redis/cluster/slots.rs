@@ -46,13 +46,14 @@ pub(super) struct Range {
 pub(super) struct SlotMap(Vec<Range>);
 
 impl SlotMap {
-    /// Parses the answer of a node to `CLUSTER SLOTS`. A node that does not know its own address leaves it out: `asked` is where it
-    /// was asked.
-    pub(super) fn parse(answer: Value, asked: &HostPort) -> Result<Self> {
+    /// Parses the answer of a node to `CLUSTER SLOTS`. `reach`: where to connect to a node that it names.
+    pub(super) fn parse(answer: Value, reach: impl Fn(&str, u16) -> HostPort) -> Result<Self> {
         let Value::Array(ranges) = answer else { return Err(unexpected("no list of slots")) };
         let mut ranges = ranges
             .into_iter()
-            .map(|range| parse_range(range, asked).ok_or_else(|| unexpected("a range of slots that is none")))
+            .map(|range| {
+                parse_range(range, &reach).ok_or_else(|| unexpected("a range of slots that is none"))
+            })
             .collect::<Result<Vec<_>>>()?;
         ranges.sort_by_key(|range| range.first);
         match ranges.is_sorted_by(|one, next| one.last < next.first) {
@@ -78,7 +79,7 @@ impl SlotMap {
     }
 }
 
-fn parse_range(range: Value, asked: &HostPort) -> Option<Range> {
+fn parse_range(range: Value, reach: impl Fn(&str, u16) -> HostPort) -> Option<Range> {
     let Value::Array(fields) = range else { return None };
     let mut fields = fields.into_iter();
     let mut bound = || match fields.next()? {
@@ -95,14 +96,8 @@ fn parse_range(range: Value, asked: &HostPort) -> Option<Range> {
         _ => return None,
     };
     let Value::Int(port) = node.next()? else { return None };
-    let master = at(&host, u16::try_from(port).ok()?, asked);
+    let master = reach(&host, u16::try_from(port).ok()?);
     (first <= last).then_some(Range { first, last, master, replicas: fields.len() })
-}
-
-/// An address that a node names; without a host, that of the node itself.
-pub(super) fn at(host: &str, port: u16, asked: &HostPort) -> HostPort {
-    let host = if matches!(host, "" | "?") { asked.name.as_str() } else { host };
-    HostPort::new(host, port)
 }
 
 #[cfg(test)]
@@ -131,7 +126,8 @@ mod tests {
             Value::Array([&[Value::Int(first), Value::Int(last)][..], nodes].concat())
         };
         let said = vec![range(101, 200, &[node("h", 2), node("h", 3)]), range(0, 99, &[node("", 1)])];
-        let map = SlotMap::parse(Value::Array(said), &HostPort::new("asked", 9)).unwrap();
+        let reach = |host: &str, port| HostPort::new(if host.is_empty() { "asked" } else { host }, port);
+        let map = SlotMap::parse(Value::Array(said), reach).unwrap();
         let master = |slot| map.master(slot).map(HostPort::to_string);
         assert_eq!(master(0).as_deref(), Some("asked:1"));
         assert_eq!(master(99).as_deref(), Some("asked:1"));
@@ -141,7 +137,7 @@ mod tests {
         let backwards = vec![range(5, 4, &[node("h", 1)])];
         let twice = vec![range(0, 16383, &[node("h", 1)]), range(7, 16383, &[node("h", 2)])];
         for wrong in [backwards, twice] {
-            assert!(SlotMap::parse(Value::Array(wrong), &HostPort::new("h", 1)).is_err());
+            assert!(SlotMap::parse(Value::Array(wrong), reach).is_err());
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Waiting for a name, wherever it goes meanwhile.
 
-use super::redirect::Redirect;
 use super::router::{Route, Router, Search};
 use crate::backend::{Acquired, Claim, Until};
 use crate::{Moment, Name, Result};
@@ -44,7 +43,7 @@ impl Router {
                 Err(failed) => failed,
             };
             // A node that says so answers, and one that has answered for a while has only now become silent.
-            let says = route.as_deref().and_then(|route| Redirect::of(&e, &route.owner.at));
+            let says = route.as_deref().and_then(|route| self.redirect(&e, &route.owner.at));
             if says.is_some() || self.now().since(began) > LOOK {
                 search.end = end(self.now());
             }

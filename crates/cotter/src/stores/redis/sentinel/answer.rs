@@ -113,9 +113,10 @@ pub(super) fn known(answer: &Result<Answer>) -> Option<&Known> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stores::redis::announced::Announced;
 
     fn sentinels() -> Sentinels {
-        Sentinels::new(Vec::new(), "orders".into(), None)
+        Sentinels::new(Vec::new(), "orders".into(), None, Announced::default())
     }
 
     fn at(port: u16, epoch: u64) -> Named {

@@ -71,7 +71,11 @@ impl Connector {
     /// Opens a connection to a server, if it says that it is the master.
     async fn open_master(&self, sentinels: &Sentinels, named: &Named, endpoint: &Endpoint) -> Result<Live> {
         let place = format!("{named}, the master of {:?}", sentinels.service);
-        let opened = self.connect_to(endpoint).await;
+        let advise = |e| match endpoint.host() {
+            Some(at) if !self.was_at(at) => sentinels.announced.advise(e, at),
+            _ => e,
+        };
+        let opened = self.connect_to(endpoint).await.map_err(advise);
         let live =
             opened.map_err(|e| e.with_server(&place)).inspect_err(|_| sentinels.master.doubt(named))?;
         let answer = live.query(&redis::cmd("ROLE")).await.map_err(|e| role_denied(explain(e, Sent::No)));

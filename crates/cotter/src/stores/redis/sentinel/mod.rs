@@ -22,6 +22,7 @@ pub(super) mod role;
 
 pub(super) use master::Term;
 
+use super::announced::Announced;
 use super::socket::{Endpoint, Server};
 use crate::stores::shared::net::HostPort;
 use master::Master;
@@ -36,20 +37,27 @@ pub(super) struct Sentinels {
     service: String,
     /// For the connections to the master.
     tls: Option<Arc<ClientConfig>>,
+    announced: Announced,
     /// Shared by all connections.
     master: Arc<Master>,
 }
 
 impl Sentinels {
-    pub(super) fn new(each: Vec<Server>, service: String, tls: Option<Arc<ClientConfig>>) -> Self {
+    pub(super) fn new(
+        each: Vec<Server>,
+        service: String,
+        tls: Option<Arc<ClientConfig>>,
+        announced: Announced,
+    ) -> Self {
         let named =
             |server: Server| (server.endpoint.host().map(HostPort::to_string).unwrap_or_default(), server);
-        Self { each: each.into_iter().map(named).collect(), service, tls, master: Arc::default() }
+        let each = each.into_iter().map(named).collect();
+        Self { each, service, tls, announced, master: Arc::default() }
     }
 
     /// The endpoint of a server that they name.
     fn endpoint(&self, host: &str, port: u16) -> Endpoint {
-        let host = HostPort::new(host, port);
+        let host = self.announced.reach(host, port);
         match &self.tls {
             Some(tls) => Endpoint::Tls(host, tls.clone()),
             None => Endpoint::Tcp(host),

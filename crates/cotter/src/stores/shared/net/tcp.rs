@@ -73,6 +73,7 @@ impl fmt::Display for HostPort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.address {
             Some(address) => address.fmt(f),
+            None if self.name.contains(':') => write!(f, "[{}]:{}", self.name, self.port),
             None => write!(f, "{}:{}", self.name, self.port),
         }
     }
