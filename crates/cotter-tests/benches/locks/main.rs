@@ -20,7 +20,7 @@ mod sqlite;
 
 use std::process::Command;
 
-const PARTS: [(&str, fn()); 27] = [
+const PARTS: [(&str, fn()); 28] = [
     ("pair", pair::run),
     ("handover", handover::run),
     ("file-pair", file::pair),
@@ -33,6 +33,7 @@ const PARTS: [(&str, fn()); 27] = [
     ("redis-handover", redis::handover),
     ("redis-contended", redis::contended),
     ("redis-renewal", redis::renewal),
+    ("redis-cluster-renewal", redis::cluster_renewal),
     ("postgres-pairs", postgres::pairs),
     ("postgres-handover", postgres::handover),
     ("postgres-contended", postgres::contended),

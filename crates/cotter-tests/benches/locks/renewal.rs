@@ -25,18 +25,18 @@ pub(crate) fn cpu() -> Duration {
 /// Takes locks at this URL, and prints what their renewal costs here and in the server, whose statements are counted.
 pub(crate) fn by_statements(url: String, statements: impl Fn() -> f64, server_cpu: impl Fn() -> Duration) {
     let client = Client::builder().lease(Lease::renewed(TTL)).connect(url).wait().unwrap();
-    let guards = take(&two_workers(), &client);
+    let guards = take(&two_workers(), &client, GUARDS);
     let before = statements();
     let elapsed = watch(&guards, server_cpu);
     println!("{:.1} statements a second", (statements() - before) / elapsed.as_secs_f64());
 }
 
-/// Takes the locks of a server.
-pub(crate) fn take(runtime: &Runtime, client: &Client) -> Vec<Guard> {
+/// Takes so many locks of a server.
+pub(crate) fn take(runtime: &Runtime, client: &Client, count: usize) -> Vec<Guard> {
     let began = Instant::now();
     let guards = runtime.block_on(async {
-        let mut guards = Vec::with_capacity(GUARDS);
-        for batch in 0..GUARDS / BATCH {
+        let mut guards = Vec::with_capacity(count);
+        for batch in 0..count / BATCH {
             let mut set = JoinSet::new();
             for i in 0..BATCH {
                 let lock = client.mutex(format!("renewed:{batch}:{i}")).lock();
@@ -62,7 +62,11 @@ pub(crate) fn watch(guards: &[Guard], server_cpu: impl Fn() -> Duration) -> Dura
     let share = |busy: Duration| busy.as_secs_f64() / elapsed.as_secs_f64() * 100.0;
     let (ours, theirs) = (share(cpu() - ours), share(server_cpu().saturating_sub(theirs)));
     let lost = guards.iter().filter(|guard| !guard.is_valid()).count();
-    println!("{GUARDS} guards, ttl {TTL:?}, over {:?}: {lost} lost, least time left {least:?}", TTL * 2);
+    println!(
+        "{} guards, ttl {TTL:?}, over {:?}: {lost} lost, least time left {least:?}",
+        guards.len(),
+        TTL * 2
+    );
     println!("client {ours:.1} % of a core, server {theirs:.1} %");
     elapsed
 }

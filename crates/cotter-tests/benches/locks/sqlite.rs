@@ -19,7 +19,7 @@ pub(crate) fn renewal() {
     Client::builder().migrate_store(Store::at(&path)).wait().unwrap();
     let store = Store::at(&path);
     let client = Client::builder().lease(Lease::renewed(TTL)).connect_to(store).wait().unwrap();
-    let guards = take(&two_workers(), &client);
+    let guards = take(&two_workers(), &client, GUARDS);
     let is_over = AtomicBool::new(false);
     let (elapsed, changes) = thread::scope(|scope| {
         let changes = scope.spawn(|| changes(&path, &is_over));

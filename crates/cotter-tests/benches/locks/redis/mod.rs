@@ -1,5 +1,6 @@
 //! `redis:` beside bare commands through the same driver.
 
+mod cluster;
 mod contended;
 mod handover;
 pub(crate) mod others;
@@ -10,6 +11,7 @@ mod renewal;
 mod server_time;
 mod shares;
 
+pub(crate) use cluster::run as cluster_renewal;
 pub(crate) use contended::run as contended;
 pub(crate) use handover::{child as handover_child, run as handover};
 pub(crate) use pairs::{on_one_thread as pairs, on_threads as pairs_on_threads};
