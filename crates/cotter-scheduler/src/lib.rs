@@ -44,6 +44,8 @@ mod pages {
     mod primitives {}
     #[doc = include_str!("../../../docs/scheduler.md")]
     mod scheduler {}
+    #[doc = include_str!("../../../docs/stores.md")]
+    mod stores {}
 }
 
 mod calendar;

@@ -18,6 +18,7 @@
 //! | task | type |
 //! |---|---|
 //! | connect to a store | [`Client`]; [`Builder`] for a label, a default lease, a clock; [`LazyClient`] to start while the store is away |
+//! | log in with tokens that expire, or with secrets that are no files | `with_password_from` and `with_tls` of each store with a server |
 //! | one at a time | [`Mutex`] |
 //! | many readers or one writer | [`RwLock`] |
 //! | a limited number at a time | [`Semaphore`] |
@@ -123,6 +124,8 @@ pub use stores::mysql;
 pub use stores::postgres;
 #[cfg(feature = "redis")]
 pub use stores::redis;
+#[cfg(feature = "server")]
+pub use stores::shared::net::Tls;
 #[cfg(all(feature = "sqlite", unix))]
 pub use stores::sqlite;
 #[cfg(feature = "zookeeper")]

@@ -25,6 +25,8 @@
 //! | `quorum` | a quorum of real servers that fail |
 //! | `authority` | certificates |
 //! | `logins` | logging in to a database server |
+//! | `vault` | passwords that an application gets from somewhere else |
+//! | `from_memory` | certificates that an application passes in code |
 //! | `counting` | clients that count while servers change places |
 //! | `namespaces` | a network that drops whatever is sent |
 //! | `next_host` | a server that is left for the next one of the URL |
@@ -77,6 +79,14 @@ mod file;
 mod flock;
 #[cfg(unix)]
 mod forks;
+#[cfg(any(
+    feature = "etcd",
+    feature = "mysql",
+    feature = "postgres",
+    feature = "redis",
+    feature = "zookeeper"
+))]
+mod from_memory;
 #[cfg(any(feature = "mysql", feature = "sqlite"))]
 mod front;
 mod generous;
@@ -144,6 +154,7 @@ mod threads;
 mod tickets;
 mod trial;
 mod values;
+mod vault;
 mod which_store;
 #[cfg(all(
     feature = "etcd",

@@ -1,10 +1,13 @@
-//! Logins that end before their connection does.
+//! Logins that end before their connection does, and passwords that an application gets from somewhere else.
 
+use crate::vault::{self, LIMIT, Vault};
 use cotter::backend::Filter;
-use cotter::{Client, ErrorKind};
+use cotter::etcd::Store;
+use cotter::{Client, Error, ErrorKind};
 use cotter_testkit::bare::client;
 use cotter_testkit::servers::Etcd;
 use cotter_testkit::timing::Stopwatch;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Who waits for such a lock looks again after a quarter of this, if nobody tells it before.
@@ -95,4 +98,41 @@ async fn a_release_that_was_denied_is_carried_out_once_it_is_permitted() {
     let freed = freed.expect("violation[left-behind]: the lease keeps the entry of a released lock").unwrap();
     freed.finish().await.unwrap();
     assert!(kept.is_valid());
+}
+
+async fn connect(server: &Etcd, vault: Arc<Vault>) -> Result<Client, Error> {
+    let store = Store::from_url(format!("etcd://app@127.0.0.1:{}", server.port(0)))?;
+    let store = store.with_password_from(async move || vault.ask().await).with_connect_timeout(LIMIT);
+    Client::builder().connect_to(store).await
+}
+
+/// Its logins end with the old user.
+fn replace(server: &Etcd, password: &str) {
+    let as_root = |words: &[&str]| server.ctl(&[&["--user", "root:god", "user"], words].concat());
+    as_root(&["delete", "app"]);
+    as_root(&["add", &format!("app:{password}")]);
+    as_root(&["grant-role", "app", "locks"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn a_password_that_changes_is_asked_for_again() {
+    let (server, _) = serve(&[]);
+    let connect = async |vault| connect(&server, vault).await;
+    vault::a_password_that_changes_is_asked_for_again(connect, |password| replace(&server, password)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn without_a_password_it_is_said_why() {
+    let (server, url) = serve(&[]);
+    replace(&server, "secret");
+    let connect = async |vault| connect(&server, vault).await;
+    vault::without_a_password_it_is_said_why(connect).await;
+    vault::a_client_that_was_connected_says_why(connect, || replace(&server, "secret")).await;
+    // Nobody could log in with a password alone.
+    let store = Store::from_url(url.replace("app:s3cret@", "")).unwrap();
+    let store = store.with_password_from(async || Ok::<_, Error>("secret".to_owned()));
+    let error = Client::builder().connect_to(store).await.unwrap_err();
+    assert!(error.kind() == ErrorKind::Config && error.to_string().contains("user name"), "{error}");
 }

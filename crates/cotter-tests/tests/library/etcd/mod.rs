@@ -8,7 +8,7 @@
 //! | `others` | `etcdctl lock` and Go's package `concurrency` in the same folder |
 //! | `server_lock` | the lock service of the server, which is not used |
 //! | `tls` | certificates and passwords |
-//! | `logins` | logins that end before their connection does |
+//! | `logins` | logins that end before their connection does, passwords that are asked for |
 //! | `full` | a database without room |
 //! | `put_back` | a cluster that was put back to an older state |
 //! | `stale` | a leader that was replaced |

@@ -1,6 +1,7 @@
 //! TLS with certificates on both sides, and users with passwords, on a real server.
 
 use crate::authority::{Authority, NAME_IT, TRUST_IT, is_not_trusted, speaks_otherwise};
+use crate::from_memory::certificates_are_those_of_files;
 use crate::logins::a_certificate_is_asked_for;
 use cotter::{Client, ErrorKind};
 use cotter_testkit::bare::client;
@@ -66,6 +67,19 @@ async fn certificates_and_a_password_are_asked_for() {
     let guest = client(&secure.url("guest:guest@", &options), TTL).await;
     let error = guest.mutex("a").try_lock().await.unwrap_err();
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Denied, false), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn certificates_from_memory_are_those_of_files() {
+    let authority = Authority::new();
+    let secure = serve(&authority, "127.0.0.1", true);
+    // They turn TLS on.
+    let url = format!("etcd://127.0.0.1:{}", secure.port);
+    let connect = async |tls: &cotter::Tls| {
+        Client::builder().connect_to(cotter::etcd::Store::from_url(&url)?.with_tls(tls)?).await
+    };
+    certificates_are_those_of_files(&authority, connect).await;
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `setup` | what these tests share |
+//! | `passwords` | passwords that an application gets from somewhere else |
 //! | `places` | time zones, clocks, sockets, names of tables, and hostile text |
 //! | `refusals` | what cannot work, and what the errors say |
 //! | `rules` | the rules that a run may break unnoticed, each provoked |
@@ -28,6 +29,7 @@ mod demoted;
 mod direct;
 mod dropped;
 mod faults;
+mod passwords;
 mod places;
 mod proxied;
 mod queue;

@@ -1,6 +1,7 @@
 //! `sslmode=verify-full`, with certificates made for the test, of servers and of clients.
 
 use crate::authority::{Authority, NAME_IT, TRUST_IT, is_not_trusted};
+use crate::from_memory::certificates_are_those_of_files;
 use crate::logins::a_certificate_is_asked_for;
 use cotter::{Client, ErrorKind};
 use cotter_testkit::servers::Mariadb;
@@ -66,6 +67,17 @@ async fn a_server_may_ask_for_a_certificate() {
     let server = server.asking_for_certificates(&authority.file("ca.pem")).start();
     server.migrate("sslmode=disable");
     a_certificate_is_asked_for(&authority, |options| url(&server, options)).await;
+    let connect = async |tls: &cotter::Tls| {
+        let store = cotter::mysql::Store::from_url(url(&server, ""))?.with_tls(tls)?;
+        Client::builder().connect_to(store).await
+    };
+    certificates_are_those_of_files(&authority, connect).await;
+    let plain = cotter::mysql::Store::from_url(server.url("sslmode=disable")).unwrap();
+    let error = plain.with_tls(&cotter::Tls::new()).unwrap_err();
+    assert!(
+        error.kind() == ErrorKind::Config && error.to_string().contains("sslmode=verify-full"),
+        "{error}"
+    );
 }
 
 /// The settings of an application say whether there is TLS, and what it trusts.

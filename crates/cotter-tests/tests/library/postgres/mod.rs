@@ -3,6 +3,7 @@
 mod conflicts;
 mod connections;
 mod faults;
+mod passwords;
 mod places;
 mod pooler;
 mod refusals;

@@ -2,7 +2,9 @@
 
 use super::setup::{client, eventually, queued};
 use crate::authority::{Authority, NAME_IT, RENEW_IT, TRUST_IT, is_not_trusted, speaks_otherwise};
+use crate::from_memory;
 use crate::logins::a_certificate_is_asked_for;
+use cotter::redis::Store;
 use cotter::{Client, ErrorKind};
 use cotter_testkit::in_own_process;
 use cotter_testkit::servers::{Redis, free_port};
@@ -114,6 +116,27 @@ async fn a_server_may_ask_for_a_certificate() {
     let authority = Authority::new();
     let secure = serve(&authority, "127.0.0.1", true);
     a_certificate_is_asked_for(&authority, |options| secure.url(options)).await;
+}
+
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn certificates_from_memory_are_those_of_files() {
+    let authority = Authority::new();
+    let secure = serve(&authority, "127.0.0.1", true);
+    let connect = async |tls: &cotter::Tls| {
+        Client::builder().connect_to(Store::from_url(secure.url(""))?.with_tls(tls)?).await
+    };
+    from_memory::certificates_are_those_of_files(&authority, connect).await;
+    for plain in ["redis://h", "redis+sentinel://h/s", "redis+cluster://h", "unix:///s"] {
+        let error = Store::from_url(plain).unwrap().with_tls(&cotter::Tls::new()).unwrap_err();
+        assert!(
+            error.kind() == ErrorKind::Config && error.to_string().contains("rediss:"),
+            "{plain}: {error}"
+        );
+    }
+    for secure in ["rediss+sentinel://h/s", "rediss+cluster://h"] {
+        Store::from_url(secure).unwrap().with_tls(&cotter::Tls::new()).unwrap();
+    }
 }
 
 /// Which provider its process has is the application's to choose, before the first connection or after it.

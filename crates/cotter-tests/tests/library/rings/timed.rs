@@ -20,6 +20,8 @@ const TIMED: &[&str] = &[
     "stores/shared/net/tcp.rs",
     // A file, which may be on a file system that does not answer, and the addresses of a host.
     "stores/shared/net/blocking.rs",
+    // The threads of an application's callback.
+    "stores/shared/net/callback.rs",
     // The thread that owns the connection to a database.
     "stores/sqlite/connection.rs",
     "sys/",

@@ -11,6 +11,7 @@
 //! | `folders` | the folders of names, which the servers delete |
 //! | `cut_off` | a follower without its leader, a leader without its followers, and members that are killed |
 //! | `others` | Curator and kazoo in the same folders |
+//! | `passwords` | passwords that an application gets from somewhere else |
 //! | `refusals` | URLs and set-ups that cannot work |
 //! | `tls` | TLS, with certificates on both sides |
 
@@ -22,6 +23,7 @@ mod late;
 mod lost;
 mod others;
 mod passed_over;
+mod passwords;
 mod refusals;
 mod resized;
 mod tls;

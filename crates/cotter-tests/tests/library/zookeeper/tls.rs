@@ -1,7 +1,10 @@
 //! TLS, with certificates made for the test.
 
 use crate::authority::{Authority, NAME_IT, TRUST_IT, is_not_trusted, speaks_otherwise};
+use crate::from_memory::certificates_are_those_of_files;
 use crate::logins::a_certificate_is_asked_for;
+use cotter::Client;
+use cotter::zookeeper::Store;
 use cotter_testkit::bare::client;
 use cotter_testkit::servers::{ZooKeeper, free_port};
 use cotter_testkit::timing::eventually;
@@ -55,6 +58,12 @@ async fn the_lock_is_handed_over_through_tls() {
     let authority = Authority::new();
     let secure = serve(&authority, "127.0.0.1", true);
     a_certificate_is_asked_for(&authority, |options| secure.url(options)).await;
+    let connect = async |tls: &cotter::Tls| {
+        // They turn TLS on.
+        let url = secure.url("").replace("&tls=yes", "");
+        Client::builder().connect_to(Store::from_url(url)?.with_tls(tls)?).await
+    };
+    certificates_are_those_of_files(&authority, connect).await;
     let [cert, key] = authority.signs("client.example");
     let url = secure.url(&format!("{}&cert={}&key={}", authority.ca(), cert.display(), key.display()));
     let (one, other) = (client(&url, TTL).await, client(&url, TTL).await);

@@ -30,6 +30,7 @@ pub(super) fn parse(scheme: &str, rest: &str) -> Result<quorum::Store> {
     let redis = if scheme == "redlocks" { "rediss" } else { "redis" };
     let member = |host| {
         let store = redis::Store::from_url(format!("{redis}://{credentials}{host}/{path}?{query}"))?;
+        store.check_login()?;
         Ok(store.with_votes(longest_lease))
     };
     let members: Vec<_> = hosts.split(',').map(member).collect::<Result<_>>()?;
@@ -104,6 +105,7 @@ mod tests {
         assert!(error("//a,b").contains("survive the loss of none"));
         assert!(error("//a,,c").contains("names no host"));
         assert!(error("a,b,c").contains("must be followed by //"));
+        assert!(error("//me@a,b,c").contains(":PASSWORD@HOST"));
     }
 
     #[test]

@@ -58,11 +58,13 @@ impl Connector {
         self.cluster.hosts.len()
     }
 
-    /// Connects to a member that answers and knows a leader: the first one from `first` on.
+    /// Connects to a member that answers and knows a leader: the first one from `first` on. The password is asked for once,
+    /// however many members are tried.
     pub(super) async fn open(&self, first: usize) -> Result<Live> {
-        let limit = self.connect_timeout + self.timeout;
+        let (limit, password) = (self.connect_timeout + self.timeout, self.password().await?);
+        let password = &*password;
         let open = |host| async move {
-            let opened = timeout(limit, self.open_one(host)).await;
+            let opened = timeout(limit, self.open_one(host, password)).await;
             opened.unwrap_or_else(|_| Err(timed_out(self.connect_timeout)))
         };
         let opened = any_member(self.hosts(), first, open).await;
@@ -79,20 +81,30 @@ impl Connector {
     pub(super) async fn status(&self, host: usize) -> Result<StatusResponse> {
         let limit = self.connect_timeout + self.timeout * 2;
         let asking = async {
-            let live = self.connect(host, &self.attempt()).await?;
+            let live = self.connect(host, &self.password().await?, &self.attempt()).await?;
             live.ask(STATUS, StatusRequest {}).await.map_err(Failure::error)
         };
         timeout(limit, asking).await.unwrap_or_else(|_| Err(timed_out(self.connect_timeout)))
     }
 
-    async fn open_one(&self, host: usize) -> Result<Live> {
+    /// The password as it is now; empty without one.
+    async fn password(&self) -> Result<String> {
+        let Cluster { user, password, .. } = &self.cluster;
+        if user.is_none() && password.is_some() {
+            return Err(crate::error::config("with_password_from needs a user name in the URL"));
+        }
+        let password = Password::of(password.as_ref(), self.connect_timeout).await;
+        Ok(password.map_err(|e| e.with_backend(SCHEME))?.unwrap_or_default())
+    }
+
+    async fn open_one(&self, host: usize, password: &str) -> Result<Live> {
         let attempt = self.attempt();
-        let opened = self.open_on(host, &attempt).await;
+        let opened = self.open_on(host, password, &attempt).await;
         opened.map_err(|e| attempt.explain().map_or(e, of_member))
     }
 
-    async fn open_on(&self, host: usize, attempt: &Arc<ConnectAttempt>) -> Result<Live> {
-        let live = self.connect(host, attempt).await?;
+    async fn open_on(&self, host: usize, password: &str, attempt: &Arc<ConnectAttempt>) -> Result<Live> {
+        let live = self.connect(host, password, attempt).await?;
         let status: StatusResponse = live.ask(STATUS, StatusRequest {}).await.map_err(Failure::error)?;
         // It must be asked: a server that stands still accepts connections.
         if status.leader == 0 {
@@ -109,7 +121,7 @@ impl Connector {
         ConnectAttempt::by_option(self.cluster.tls.as_ref())
     }
 
-    async fn connect(&self, host: usize, attempt: &Arc<ConnectAttempt>) -> Result<Live> {
+    async fn connect(&self, host: usize, password: &str, attempt: &Arc<ConnectAttempt>) -> Result<Live> {
         let (name, port) = &self.cluster.hosts[host];
         let (tls, place) = (self.cluster.tls.as_ref(), HostPort::new(name, *port));
         let stream = match timeout(self.connect_timeout, attempt.connect(tls, &place)).await {
@@ -127,7 +139,7 @@ impl Connector {
             tokio::select! { _ = driver => {} _ = closed.wait_for(|closed| *closed) => {} }
         });
         let mut live = Live::new(sender, self.origin(host)?, host, self.timeout);
-        self.log_in(&mut live).await?;
+        self.log_in(&mut live, password).await?;
         Ok(live)
     }
 
@@ -144,13 +156,9 @@ impl Connector {
         uri.map_err(|e| crate::error::config(format!("invalid host name in the URL: {e}")))
     }
 
-    async fn log_in(&self, live: &mut Live) -> Result<()> {
+    async fn log_in(&self, live: &mut Live, password: &str) -> Result<()> {
         if let Some(name) = self.cluster.user.clone() {
-            let password = match &self.cluster.password {
-                Some(password) => password.current().await,
-                None => String::new(),
-            };
-            let question = AuthenticateRequest { name, password };
+            let question = AuthenticateRequest { name, password: password.to_owned() };
             let answer: AuthenticateResponse =
                 live.ask("/etcdserverpb.Auth/Authenticate", question).await.map_err(Failure::error)?;
             live.log_in(answer.token.parse().map_err(|_| {

@@ -5,7 +5,7 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `options` | the options and the hosts in a URL |
+//! | `options`, `settings` | the options and the hosts in a URL; setting options in code |
 //! | `connector`, `live`, `connection` | opening a connection; one connection; the link that replaces it |
 //! | `messages`, `requests` | the messages of etcd's API; building and reading them |
 //! | `errors` | translating errors of the server and the driver |
@@ -48,6 +48,7 @@ mod permits;
 mod renewal;
 mod requests;
 mod seats;
+mod settings;
 mod waiter;
 mod waiting;
 mod watches;

@@ -99,7 +99,7 @@ impl Options {
 }
 
 /// The server asks which protocol is spoken over TLS.
-fn http2(certificates: &Certificates) -> Result<Arc<ClientConfig>> {
+pub(super) fn http2(certificates: &Certificates) -> Result<Arc<ClientConfig>> {
     let mut config = ClientConfig::clone(&*certificates.config()?);
     config.alpn_protocols = vec![b"h2".to_vec()];
     Ok(Arc::new(config))

@@ -23,8 +23,30 @@ pub(super) struct Address {
 #[derive(Clone)]
 pub(super) struct ConnectParams {
     pub(super) servers: Vec<Opts>,
-    /// The password of the login, if it is from a URL.
+    /// The password of the login, if it is from a URL or a callback.
     pub(super) password: Option<Password>,
+    /// It may be a token, which the server has to read as it is.
+    pub(super) sends_tokens: bool,
+}
+
+impl ConnectParams {
+    /// The same with another name of this client.
+    pub(super) fn with_client_name(&self, name: &str) -> Self {
+        let named = |server: &Opts| {
+            OptsBuilder::from_opts(server.clone()).connect_attribute("program_name", name.to_owned()).into()
+        };
+        Self { servers: self.servers.iter().map(named).collect(), ..self.clone() }
+    }
+
+    /// The same with other certificates.
+    pub(super) fn with_tls(&self, certificates: &Certificates) -> Result<Self> {
+        if self.servers.iter().any(|server| server.ssl_opts().is_none()) {
+            return Err(config("with_tls needs sslmode=verify-full in the URL, or ssl_opts in the settings"));
+        }
+        let tls = driver_tls(certificates.clone())?;
+        let server = |server: &Opts| OptsBuilder::from_opts(server.clone()).ssl_opts(tls.clone()).into();
+        Ok(Self { servers: self.servers.iter().map(server).collect(), ..self.clone() })
+    }
 }
 
 const PORT: u16 = 3306;
@@ -105,6 +127,7 @@ impl Address {
         Ok(ConnectParams {
             servers: self.hosts.iter().map(server).collect(),
             password: self.password.clone(),
+            sends_tokens: false,
         })
     }
 
@@ -134,7 +157,7 @@ pub(super) fn connect_params_of(settings: &Opts, options: &Options) -> ConnectPa
         true => login,
         false => login.connect_attribute("program_name", options.client_name.clone()),
     };
-    ConnectParams { servers: vec![login.into()], password: None }
+    ConnectParams { servers: vec![login.into()], password: None, sends_tokens: false }
 }
 
 /// The driver uses the crypto provider of the process, and would panic without one where several are compiled in.

@@ -13,7 +13,7 @@ use crate::stores::shared::net::{
 };
 use crate::{Clock, Error, ErrorKind, Result};
 use mysql_async::prelude::Queryable;
-use mysql_async::{Conn, Opts, OptsBuilder};
+use mysql_async::{Conn, Opts, OptsBuilder, SslOpts};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,6 +37,14 @@ pub(super) struct Connector {
     sessions: Arc<watch::Sender<()>>,
 }
 
+/// One attempt to connect, to whichever of the servers.
+#[derive(Clone)]
+struct Visit {
+    /// Whether the tables are there already.
+    has_tables: bool,
+    password: Option<String>,
+}
+
 /// The time for which the end of a client waits until its sessions have said goodbye. The server would log those that have not.
 pub(super) const FAREWELL: Duration = Duration::from_millis(100);
 
@@ -58,6 +66,10 @@ impl Open for Connector {
 
     fn timeout(&self) -> Duration {
         self.servers.options.timeout
+    }
+
+    fn awaits(&self) -> Option<&'static str> {
+        Password::awaits(self.servers.params.password.as_ref())
     }
 }
 
@@ -118,10 +130,10 @@ impl Servers {
 
     /// The first server that can be reached and takes writes. The error is that of the last one.
     pub(super) async fn first_good(self: &Arc<Self>, has_tables: bool) -> Result<(Conn, AtHost)> {
-        let mut last = None;
+        let (mut last, visit) = (None, self.visit(has_tables).await?);
         for host in self.hosts.order() {
             let at = self.hosts.at(host);
-            match self.try_host(&self.params.servers[host], has_tables).await {
+            match self.try_host(&self.params.servers[host], &visit).await {
                 Ok(conn) => return Ok((conn, at)),
                 Err(e) => last = Some(e),
             }
@@ -129,15 +141,21 @@ impl Servers {
         Err(last.unwrap_or_else(|| Error::new(ErrorKind::Config, "the URL names no host")))
     }
 
+    /// The password is asked for once, however many servers are tried.
+    async fn visit(&self, has_tables: bool) -> Result<Visit> {
+        let password = Password::of(self.params.password.as_ref(), self.options.connect_timeout).await;
+        Ok(Visit { has_tables, password: password.map_err(|e| e.with_backend(SCHEME))? })
+    }
+
     /// The server that a name leads to.
-    async fn try_host(self: &Arc<Self>, server: &Opts, has_tables: bool) -> Result<Conn> {
+    async fn try_host(self: &Arc<Self>, server: &Opts, visit: &Visit) -> Result<Conn> {
         let found = match self.addresses(server).await? {
-            found if found.len() < 2 => return Ok(self.try_one(server, found, has_tables).await?.0),
+            found if found.len() < 2 => return Ok(self.try_one(server, found, visit).await?.0),
             found => found,
         };
         let conn = one_server(server.ip_or_hostname(), found, |address| {
-            let (servers, server) = (self.clone(), server.clone());
-            async move { servers.try_one(&server, vec![address], has_tables).await }
+            let (servers, server, visit) = (self.clone(), server.clone(), visit.clone());
+            async move { servers.try_one(&server, vec![address], &visit).await }
         });
         conn.await.map_err(|e| e.with_backend(SCHEME))
     }
@@ -161,7 +179,7 @@ impl Servers {
     }
 
     async fn who_is_at(&self, server: &Opts, addresses: Vec<SocketAddr>) -> Result<Option<String>> {
-        let (conn, identity) = self.try_one(server, addresses, true).await?;
+        let (conn, identity) = self.try_one(server, addresses, &self.visit(true).await?).await?;
         let _ = conn.disconnect().await;
         Ok(identity)
     }
@@ -178,43 +196,44 @@ impl Servers {
     }
 
     /// The settings for a server, with the password as it is now.
-    async fn login(&self, server: &Opts, addresses: Vec<SocketAddr>) -> Opts {
+    fn login(&self, server: &Opts, addresses: Vec<SocketAddr>, visit: &Visit) -> Opts {
         let mut login = OptsBuilder::from_opts(server.clone());
         if !addresses.is_empty() {
             login = login.resolved_ips(Some(addresses.iter().map(SocketAddr::ip).collect::<Vec<_>>()));
         }
-        if let Some(password) = &self.params.password {
-            login = login.pass(Some(password.current().await));
+        if let Some(password) = &visit.password {
+            login = login.pass(Some(password));
+        }
+        // Servers cannot compare a token in any other way. Only one that was verified can read it.
+        if self.params.sends_tokens && server.ssl_opts().is_some_and(verifies) {
+            login = login.enable_cleartext_plugin(true);
         }
         login.into()
     }
 
-    async fn try_one(
-        &self,
-        server: &Opts,
-        addresses: Vec<SocketAddr>,
-        has_tables: bool,
-    ) -> Result<Found<Conn>> {
+    async fn try_one(&self, server: &Opts, addresses: Vec<SocketAddr>, visit: &Visit) -> Result<Found<Conn>> {
         let limit = self.options.connect_timeout + self.options.timeout;
         // A connection that is given up half-way is never used: it is closed.
-        let tried = timeout(limit, self.open_at(server, addresses, has_tables)).await;
+        let tried = timeout(limit, self.open_at(server, addresses, visit)).await;
         tried.unwrap_or_else(|_| Err(timed_out("the connection", limit).with_backend(SCHEME)))
     }
 
-    async fn open_at(
-        &self,
-        server: &Opts,
-        addresses: Vec<SocketAddr>,
-        has_tables: bool,
-    ) -> Result<Found<Conn>> {
+    async fn open_at(&self, server: &Opts, addresses: Vec<SocketAddr>, visit: &Visit) -> Result<Found<Conn>> {
         let limit = self.options.connect_timeout;
-        let opened = timeout(limit, Conn::new(self.login(server, addresses).await)).await;
+        let opened = timeout(limit, Conn::new(self.login(server, addresses, visit))).await;
         let opened = opened.map_err(|_| timed_out("the connection", limit).with_backend(SCHEME))?;
         let mut conn = Password::judge(self.params.password.as_ref(), opened.map_err(unreachable))?;
         let identity = checks::prepare(&mut conn).await?;
-        if has_tables {
+        if visit.has_tables {
             conn.query_drop(&self.tables.check).await.map_err(unreachable)?;
         }
         Ok((conn, identity))
     }
 }
+
+fn verifies(tls: &SslOpts) -> bool {
+    !tls.accept_invalid_certs() && !tls.skip_domain_validation()
+}
+
+#[cfg(test)]
+mod tests;

@@ -30,9 +30,18 @@ pub(super) struct Address {
 pub(super) struct ConnectParams {
     pub(super) endpoints: Vec<Endpoint>,
     pub(super) login: Config,
-    /// The password of the login, if it is from a URL.
+    /// The password of the login, if it is from a URL or a callback.
     pub(super) password: Option<Password>,
     pub(super) tls: Option<Arc<ClientConfig>>,
+}
+
+impl ConnectParams {
+    /// Uses other certificates. `refused`: the error where there is no TLS.
+    pub(super) fn set_tls(&mut self, certificates: &Certificates, refused: &str) -> Result<()> {
+        let tls = self.tls.as_mut().ok_or_else(|| config(refused))?;
+        *tls = certificates.config()?;
+        Ok(())
+    }
 }
 
 /// Where one server listens, or several behind one name.

@@ -44,6 +44,14 @@ pub(super) type Pool = net::Pool<Connector>;
 /// A driver that was not started yet.
 pub(super) type Driver = Connection<Box<dyn Stream>, NoTlsStream>;
 
+/// One attempt to connect, to whichever of the servers.
+#[derive(Clone)]
+pub(super) struct Visit {
+    /// Whether the tables are there already.
+    has_tables: bool,
+    password: Option<String>,
+}
+
 /// Asked once on each connection.
 const CHECK: &str = "select pg_is_in_recovery(), current_setting('transaction_isolation'), \
     current_setting('transaction_read_only') = 'on', to_regclass($1) is not null, to_regnamespace($2) is not null, \
@@ -60,6 +68,10 @@ impl Open for Connector {
 
     fn timeout(&self) -> Duration {
         self.options.common.timeout
+    }
+
+    fn awaits(&self) -> Option<&'static str> {
+        Password::awaits(self.params.password.as_ref())
     }
 }
 
@@ -107,10 +119,10 @@ impl Connector {
 
     /// The first server that can be reached and takes writes. The error is that of the last one.
     async fn first_good(&self, has_tables: bool) -> Result<Live> {
-        let mut last = None;
+        let (mut last, visit) = (None, self.visit(has_tables).await?);
         for host in self.hosts.order() {
             let at = self.hosts.at(host);
-            match self.try_host(&self.params.endpoints[host], has_tables).await {
+            match self.try_host(&self.params.endpoints[host], &visit).await {
                 Ok(live) => return Ok(live.at(at)),
                 Err(e) => last = Some(e),
             }
@@ -118,19 +130,25 @@ impl Connector {
         Err(last.unwrap_or_else(|| Error::new(ErrorKind::Config, "the URL names no host")))
     }
 
+    /// The password is asked for once, however many servers are tried.
+    pub(super) async fn visit(&self, has_tables: bool) -> Result<Visit> {
+        let password = Password::of(self.params.password.as_ref(), self.connect_timeout()).await;
+        Ok(Visit { has_tables, password: password.map_err(|e| e.with_backend(SCHEME))? })
+    }
+
     /// The server that a name leads to.
-    async fn try_host(&self, endpoint: &Endpoint, has_tables: bool) -> Result<Live> {
+    async fn try_host(&self, endpoint: &Endpoint, visit: &Visit) -> Result<Live> {
         let places = self.places(endpoint).await?;
         match (endpoint, &*places) {
-            (_, [place]) => self.try_one(place, has_tables).await,
+            (_, [place]) => self.try_one(place, visit).await,
             (Endpoint::Tcp(host), _) => {
                 let found = one_server(&host.name, places, |place| {
-                    let connector = self.clone();
-                    async move { connector.primary_at(&place, has_tables).await }
+                    let (connector, visit) = (self.clone(), visit.clone());
+                    async move { connector.primary_at(&place, &visit).await }
                 });
                 found.await.map_err(|e| e.with_backend(SCHEME))
             }
-            (Endpoint::Unix(_), _) => self.try_one(endpoint, has_tables).await,
+            (Endpoint::Unix(_), _) => self.try_one(endpoint, visit).await,
         }
     }
 
@@ -146,21 +164,21 @@ impl Connector {
 
     /// A connection to one of several servers, if it takes writes, and what tells it from any other: no two are started in
     /// the same microsecond, and one that was promoted has the system identifier of the one that it replaces.
-    pub(super) async fn primary_at(&self, place: &Endpoint, has_tables: bool) -> Result<Found<Live>> {
-        let live = self.try_one(place, has_tables).await?;
+    pub(super) async fn primary_at(&self, place: &Endpoint, visit: &Visit) -> Result<Found<Live>> {
+        let live = self.try_one(place, visit).await?;
         let rows = live.rows("select pg_postmaster_start_time()::text", &[]).await;
         let identity = rows.ok().and_then(|rows| rows.first()?.try_get(0).ok());
         Ok((live, identity))
     }
 
-    async fn try_one(&self, place: &Endpoint, has_tables: bool) -> Result<Live> {
+    async fn try_one(&self, place: &Endpoint, visit: &Visit) -> Result<Live> {
         let limit = self.options.common.connect_timeout + self.options.common.timeout;
-        let tried = timeout(limit, self.open_at(place, has_tables)).await;
+        let tried = timeout(limit, self.open_at(place, visit)).await;
         tried.unwrap_or_else(|_| Err(timed_out("the connection", limit).with_backend(SCHEME)))
     }
 
-    async fn open_at(&self, endpoint: &Endpoint, has_tables: bool) -> Result<Live> {
-        let (client, driver) = self.connect(endpoint).await?;
+    async fn open_at(&self, endpoint: &Endpoint, visit: &Visit) -> Result<Live> {
+        let (client, driver) = self.connect(endpoint, visit).await?;
         let (ends, ended) = watch::channel(());
         let task = tokio::spawn(async move {
             // Whoever waits for an answer is told by the client.
@@ -169,20 +187,21 @@ impl Connector {
         });
         let driver = Driving { task: task.abort_handle(), ended, endpoint: endpoint.clone() };
         let live = Live::new(client, self.options.common.timeout, driver);
-        self.check(&live, has_tables).await?;
+        self.check(&live, visit.has_tables).await?;
         Ok(live)
     }
 
-    async fn connect(&self, endpoint: &Endpoint) -> Result<(Client, Driver)> {
+    async fn connect(&self, endpoint: &Endpoint, visit: &Visit) -> Result<(Client, Driver)> {
         let stream = timeout(self.options.common.connect_timeout, socket::open(&self.params, endpoint)).await;
         let limit = self.options.common.connect_timeout;
         let stream = stream.map_err(|_| timed_out("the connection", limit).with_backend(SCHEME))?;
         let stream = stream.map_err(unreachable)?;
-        let (mut login, password) = (self.params.login.clone(), self.params.password.as_ref());
-        if let Some(password) = password {
-            login.password(password.current().await);
+        let mut login = self.params.login.clone();
+        if let Some(password) = &visit.password {
+            login.password(password);
         }
-        Password::judge(password, login.connect_raw(stream, NoTls).await.map_err(|e| explain(e, false)))
+        let connected = login.connect_raw(stream, NoTls).await.map_err(|e| explain(e, false));
+        Password::judge(self.params.password.as_ref(), connected)
     }
 
     /// Refuses a server that cannot be worked with, and says what to do about it.
@@ -260,10 +279,10 @@ impl Connector {
     /// Opens a connection that listens on a channel of the first server that allows it: replicas do not. `None` behind a pooler that
     /// gives statements to several sessions: what is left in one of them would stay there.
     pub(super) async fn listen(&self, channel: &str) -> Result<Option<Listening>> {
-        let mut last = None;
+        let (mut last, visit) = (None, self.visit(true).await?);
         for host in self.hosts.order() {
             for place in self.places(&self.params.endpoints[host]).await.unwrap_or_default() {
-                match self.listen_at(&place, channel).await {
+                match self.listen_at(&place, channel, &visit).await {
                     Ok(made) => return Ok(made),
                     Err(e) => last = Some(e),
                 }
@@ -272,11 +291,11 @@ impl Connector {
         Err(last.unwrap_or_else(|| Error::new(ErrorKind::Unavailable, "no host of the URL has an address")))
     }
 
-    async fn listen_at(&self, place: &Endpoint, channel: &str) -> Result<Option<Listening>> {
+    async fn listen_at(&self, place: &Endpoint, channel: &str, visit: &Visit) -> Result<Option<Listening>> {
         let limit = self.options.common.connect_timeout + self.options.common.timeout;
         let listening = timeout(limit, async {
-            let listening = self.connect_to_listen(place).await?;
-            if listening.is_pooled() && self.changes_sessions(place, &listening).await? {
+            let listening = self.connect_to_listen(place, visit).await?;
+            if listening.is_pooled() && self.changes_sessions(place, &listening, visit).await? {
                 return Ok(None);
             }
             listening.listen(channel).await?;
@@ -285,15 +304,15 @@ impl Connector {
         listening.await.unwrap_or_else(|_| Err(timed_out("the subscription", limit).with_backend(SCHEME)))
     }
 
-    async fn connect_to_listen(&self, place: &Endpoint) -> Result<Listening> {
-        let (client, driver) = self.connect(place).await?;
+    async fn connect_to_listen(&self, place: &Endpoint, visit: &Visit) -> Result<Listening> {
+        let (client, driver) = self.connect(place, visit).await?;
         Listening::start(client, driver).await
     }
 
     /// If the pooler has no session for a second client, this is not known, and it is taken to change them.
-    async fn changes_sessions(&self, place: &Endpoint, listening: &Listening) -> Result<bool> {
+    async fn changes_sessions(&self, place: &Endpoint, listening: &Listening, visit: &Visit) -> Result<bool> {
         let asking = async {
-            let other = self.connect_to_listen(place).await?;
+            let other = self.connect_to_listen(place, visit).await?;
             listening.changes_sessions(&other).await
         };
         timeout(self.options.common.timeout / 2, asking).await.unwrap_or(Ok(true))

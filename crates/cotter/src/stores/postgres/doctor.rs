@@ -68,7 +68,7 @@ impl Connector {
                 Err(e) => places.push((host, Err(e))),
             }
         }
-        let who_is_at = async |place| Ok(self.primary_at(&place, true).await?.1);
+        let who_is_at = async |place| Ok(self.primary_at(&place, &self.visit(true).await?).await?.1);
         ask_all(places, who_is_at).await
     }
 }

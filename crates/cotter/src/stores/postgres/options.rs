@@ -128,8 +128,7 @@ pub(super) fn change(query: &str, params: &mut ConnectParams, options: &mut Opti
     }
     options.common.check()?;
     if !certificates.is_empty() {
-        params.tls.as_ref().ok_or_else(|| config("ca=, cert= and key= need TLS"))?;
-        params.tls = Some(certificates.config()?);
+        params.set_tls(&certificates, "ca=, cert= and key= need TLS")?;
     }
     Ok(())
 }

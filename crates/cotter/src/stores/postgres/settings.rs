@@ -3,7 +3,7 @@
 use super::Store;
 use super::options::change;
 use crate::Result;
-use crate::stores::shared::net::clamp;
+use crate::stores::shared::net::{Password, Tls, clamp, word};
 use crate::stores::shared::sql::identifier;
 use std::time::Duration;
 
@@ -49,15 +49,91 @@ impl Store {
         self.with(|options| options.common.connections = connections.clamp(1, 64))
     }
 
+    /// Sets the name that is the `application_name` of the sessions; `client_name` in a URL.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config): the name is empty, longer than 128 bytes, or contains blanks, braces,
+    /// percent signs or control characters.
+    pub fn with_client_name(self, name: impl Into<String>) -> Result<Self> {
+        let name = word("client_name", name.into())?;
+        let (mut params, mut options) = (self.0.connector.params.clone(), self.0.options.clone());
+        params.login.application_name(&name);
+        options.common.client_name = name;
+        Ok(Self::new(params, options))
+    }
+
     /// Sets the time limit for opening a connection; `connect_timeout` in a URL.
     #[must_use]
     pub fn with_connect_timeout(self, timeout: Duration) -> Self {
         self.with(|options| options.common.connect_timeout = clamp(timeout))
     }
 
+    /// Asks this callback for the password each time a connection is opened, instead of using that of the URL or the settings: for
+    /// tokens that expire after some minutes, as those of IAM on Amazon RDS, and for secrets that are no files. The user is that
+    /// of the URL: `postgres://app@db.internal/jobs`.
+    ///
+    /// Each call has a thread of its own and a runtime of tokio with timers and sockets, so it may await and block. After
+    /// [the time for a connection](Self::with_connect_timeout), nobody waits for it any more, and its future is dropped. Until it
+    /// has answered, what needs the connection waits as in an outage.
+    ///
+    /// A session stays logged in when its token expires or the role's password is changed: only new connections need the new one.
+    ///
+    /// # Errors
+    /// Connecting fails with [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable), which may be tried again, if the callback
+    /// fails, panics, is late, or returns an empty password. The error has the text of that of the callback and of its causes,
+    /// in which the last password is replaced by `***`.
+    ///
+    /// ```no_run
+    /// # async fn token() -> std::io::Result<String> { Ok(String::new()) }
+    /// # fn main() -> cotter::Result<()> {
+    /// use cotter::postgres::Store;
+    ///
+    /// let store = Store::from_url("postgres://app@db.internal/jobs")?.with_password_from(async || token().await);
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn with_password_from<E>(
+        self,
+        ask: impl AsyncFn() -> Result<String, E> + Send + Sync + 'static,
+    ) -> Self
+    where
+        E: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let (mut params, options) = (self.0.connector.params.clone(), self.0.options.clone());
+        params.password = Some(Password::from_callback(ask));
+        Self::new(params, options)
+    }
+
+    /// Uses these certificates instead of the files of `ca`, `cert` and `key`. The store uses TLS: with `sslmode=verify-full`,
+    /// the default but for servers on this host.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) names what is wrong with them: no certificate, no key, or a key that belongs
+    /// to another certificate; or that the store goes without TLS.
+    pub fn with_tls(self, tls: &Tls) -> Result<Self> {
+        let (mut params, options) = (self.0.connector.params.clone(), self.0.options.clone());
+        params.set_tls(
+            &tls.0,
+            "with_tls needs sslmode=verify-full in the URL, or an SSL mode of the settings",
+        )?;
+        Ok(Self::new(params, options))
+    }
+
     /// Sets the time limit for the answer to a request; `timeout` in a URL.
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
         self.with(|options| options.common.timeout = clamp(timeout))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_client_is_that_of_its_sessions() {
+        let store = Store::from_url("postgres://u@localhost/d").unwrap().with_client_name("orders").unwrap();
+        assert_eq!(store.0.connector.params.login.get_application_name(), Some("orders"));
+        store.with_client_name("two words").unwrap_err();
     }
 }

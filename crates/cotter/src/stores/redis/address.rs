@@ -80,16 +80,6 @@ impl Address {
         Ok(Self { path, ..Self::default() })
     }
 
-    /// Refuses a user who cannot log in. What is taken for one may be the password, and is not repeated.
-    pub(super) fn check_login(&self) -> Result<()> {
-        match self.user.is_some() && self.password.is_none() {
-            true => Err(config(
-                "the URL has a user and no password; a password without a user is written with a colon in front, :PASSWORD@HOST",
-            )),
-            false => Ok(()),
-        }
-    }
-
     /// Refuses addresses that nobody would announce.
     pub(super) fn check_announced(&self) -> Result<()> {
         match self.announced.is_empty() || self.service.is_some() || !self.seeds.is_empty() {
@@ -172,7 +162,12 @@ fn login(endpoint: Endpoint, user: Option<&str>, password: Option<&Password>, db
     if let Some(password) = password {
         login = login.set_password(password.last());
     }
-    Server { endpoint, login: login.set_skip_set_lib_name(), password: password.cloned() }
+    Server {
+        endpoint,
+        login: login.set_skip_set_lib_name(),
+        password: password.cloned(),
+        lacks_password: user.is_some() && password.is_none(),
+    }
 }
 
 /// The address of a client of the `redis` crate in readable form, without credentials.

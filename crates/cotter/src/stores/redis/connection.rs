@@ -29,6 +29,10 @@ impl Open for Connector {
     fn timeout(&self) -> Duration {
         self.timeout
     }
+
+    fn awaits(&self) -> Option<&'static str> {
+        self.awaits()
+    }
 }
 
 /// Connects for the first time. The caller's runtime drives the connections from now on.

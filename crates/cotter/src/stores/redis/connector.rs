@@ -15,7 +15,7 @@ use crate::stores::shared::net::{
 use crate::sync::lock;
 use crate::{Error, Result};
 use redis::aio::{MultiplexedConnection, PubSub};
-use redis::{AsyncConnectionConfig, Pipeline, RedisError, RedisResult, Value};
+use redis::{AsyncConnectionConfig, Pipeline, RedisConnectionInfo, RedisError, RedisResult, Value};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::task::AbortHandle;
@@ -134,14 +134,15 @@ impl Connector {
 
     /// Connects the socket, logs in and loads the scripts, in one round trip each.
     pub(super) async fn connect_to(&self, endpoint: &Endpoint) -> Result<Live> {
+        let login = self.login().await?;
         let socket = Arc::<SocketState>::default();
         let (state, attempt) = (socket.clone(), endpoint.attempt());
         let connecting = async {
-            match self.introduced(endpoint, socket, &attempt).await {
+            match self.introduced(endpoint, &login, socket, &attempt).await {
                 Err(e) if e.is_connection_dropped() && !state.was_turned_away() => {
-                    let Some(made) = self.unintroduced(endpoint).await else { return Err(e) };
+                    let Some(made) = self.unintroduced(endpoint, &login).await else { return Err(e) };
                     // A server that was just restarted closes a connection once, such a proxy each time.
-                    self.introduced(endpoint, Arc::default(), &endpoint.attempt()).await.or(made)
+                    self.introduced(endpoint, &login, Arc::default(), &endpoint.attempt()).await.or(made)
                 }
                 made => made,
             }
@@ -168,20 +169,32 @@ impl Connector {
         first: &mut Pipeline,
     ) -> Result<(Live, Vec<RedisResult<Value>>)> {
         let (socket, endpoint) = (Arc::<SocketState>::default(), &self.server.endpoint);
-        let attempt = endpoint.attempt();
-        let (wire, driver) = self.wire(endpoint, &socket, &attempt).await.map_err(|e| failed(&attempt, e))?;
+        let (login, attempt) = (self.login().await?, endpoint.attempt());
+        let wired = self.wire(endpoint, &login, &socket, &attempt).await;
+        let (wire, driver) = wired.map_err(|e| failed(&attempt, e))?;
         let live = Live::new(wire, false, socket, driver);
         let answers = live.pipeline(first).await.map_err(|e| failed(&attempt, e))?;
         Ok((live, answers))
     }
 
+    /// The credentials, with the password as it is now.
+    async fn login(&self) -> Result<RedisConnectionInfo> {
+        self.server.login(self.connect_timeout).await.map_err(|e| e.with_backend(SCHEME))
+    }
+
+    /// What is waited for before there is a connection.
+    pub(super) fn awaits(&self) -> Option<&'static str> {
+        Password::awaits(self.server.password.as_ref())
+    }
+
     async fn introduced(
         &self,
         endpoint: &Endpoint,
+        login: &RedisConnectionInfo,
         socket: Arc<SocketState>,
         attempt: &Arc<ConnectAttempt>,
     ) -> RedisResult<Live> {
-        let (wire, driver) = self.wire(endpoint, &socket, attempt).await?;
+        let (wire, driver) = self.wire(endpoint, login, &socket, attempt).await?;
         let said = script::introduce(&wire, &self.options.client_name).await?;
         let mut live = Live::new(wire, said.legacy, socket, driver);
         (live.knows_scripts, live.asks) = (said.knows_scripts, self.asks);
@@ -190,7 +203,11 @@ impl Connector {
 
     /// Connects without `CLIENT` and `SCRIPT`: proxies such as twemproxy close a connection over which they are sent a command
     /// that they do not forward. `None` if there is no such proxy: nobody answers a script.
-    async fn unintroduced(&self, endpoint: &Endpoint) -> Option<RedisResult<Live>> {
+    async fn unintroduced(
+        &self,
+        endpoint: &Endpoint,
+        login: &RedisConnectionInfo,
+    ) -> Option<RedisResult<Live>> {
         // Only scripts and commands with keys are forwarded by every proxy.
         let needs_more =
             self.options.replicas > 0 || self.options.votes.is_some() || self.sentinels().is_some();
@@ -198,7 +215,7 @@ impl Connector {
             return None;
         }
         let socket = Arc::<SocketState>::default();
-        let (wire, driver) = self.wire(endpoint, &socket, &endpoint.attempt()).await.ok()?;
+        let (wire, driver) = self.wire(endpoint, login, &socket, &endpoint.attempt()).await.ok()?;
         let mut live = Live::new(wire, false, socket, driver);
         live.through_proxy = true;
         match live.query(&script::probe()).await {
@@ -211,17 +228,18 @@ impl Connector {
     async fn wire(
         &self,
         endpoint: &Endpoint,
+        login: &RedisConnectionInfo,
         socket: &Arc<SocketState>,
         attempt: &Arc<ConnectAttempt>,
     ) -> RedisResult<(MultiplexedConnection, Option<AbortHandle>)> {
         if let Endpoint::Driver(client) = endpoint {
+            let client = logging_in(client, login)?;
             return Ok((client.get_multiplexed_async_connection_with_config(&self.config).await?, None));
         }
-        let login = self.server.login().await;
         let opened = async {
             let stream = TrackedStream::new(endpoint.open(attempt).await?, socket.clone());
             let config = self.config.clone();
-            MultiplexedConnection::new_with_config(&login, stream, config).await
+            MultiplexedConnection::new_with_config(login, stream, config).await
         };
         let elapsed = |_| std::io::Error::from(std::io::ErrorKind::TimedOut);
         let (wire, driver) = timeout(self.connect_timeout, opened).await.map_err(elapsed)??;
@@ -232,13 +250,13 @@ impl Connector {
     /// Opens a connection that is subscribed to a channel, on the server that takes the requests.
     pub(super) async fn subscribe(&self, channel: &str) -> Result<PubSub> {
         let endpoint = lock(&self.endpoint).clone();
-        let attempt = endpoint.attempt();
+        let (login, attempt) = (self.login().await?, endpoint.attempt());
         let opening = async {
             let mut connection = match &endpoint {
-                Endpoint::Driver(client) => client.get_async_pubsub().await?,
+                Endpoint::Driver(client) => logging_in(client, &login)?.get_async_pubsub().await?,
                 endpoint => {
                     let stream = endpoint.open(&attempt).await?;
-                    PubSub::new(&self.server.login().await, stream).await?
+                    PubSub::new(&login, stream).await?
                 }
             };
             connection.subscribe(channel).await?;
@@ -249,6 +267,11 @@ impl Connector {
             Err(_) => Err(timed_out("the subscription", self.connect_timeout).with_backend(SCHEME)),
         }
     }
+}
+
+/// The same client with these credentials.
+fn logging_in(client: &redis::Client, login: &RedisConnectionInfo) -> RedisResult<redis::Client> {
+    redis::Client::open(client.get_connection_info().clone().set_redis_settings(login.clone()))
 }
 
 /// The error for a connection that was not established.

@@ -186,6 +186,11 @@ impl Store {
         Self::new(socket::Server::of(client), Options::new(instance))
     }
 
+    /// Refuses a URL with a user and no password, unless that was set otherwise.
+    pub(crate) fn check_login(&self) -> Result<()> {
+        self.0.server.check_login()
+    }
+
     fn new(server: socket::Server, options: Options) -> Self {
         let (in_flight, waiters, issued) = (Arc::default(), Arc::default(), Arc::default());
         let (voting, masters) = (voting::Voting::of(&options), cluster::Masters::default());
@@ -201,6 +206,7 @@ impl Connect for Store {
         if options.protocol == Protocol::GetSet && host.is_engine() {
             older::warn_of_getset(&options.instance);
         }
+        self.check_login()?;
         if server.endpoint.seeds().is_some() {
             return cluster::connect(&self.0, host).await;
         }

@@ -125,7 +125,6 @@ pub(super) fn parse(url: &str) -> Result<(Server, Options)> {
             "ca=, cert= and key= need a URL that begins with rediss: (or rediss+sentinel:, rediss+cluster:)",
         ));
     }
-    address.check_login()?;
     address.check_announced()?;
     options.instance = address.instance();
     options.has_sentinels = address.service.is_some();

@@ -18,6 +18,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// The endpoint of a server, and the credentials to log in with.
@@ -25,8 +26,10 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 pub(super) struct Server {
     pub(super) endpoint: Endpoint,
     pub(super) login: RedisConnectionInfo,
-    /// The password of the login, if it is from a URL.
+    /// The password of the login, if it is from a URL or a callback.
     pub(super) password: Option<Password>,
+    /// The URL has a user and no password.
+    pub(super) lacks_password: bool,
 }
 
 /// The address of a server, and how to reach it.
@@ -57,19 +60,68 @@ impl Server {
                 Endpoint::Driver(Box::new(client))
             }
         };
-        Self { endpoint, login, password: None }
+        Self { endpoint, login, password: None, lacks_password: false }
     }
 
-    /// The credentials, with the password as it is now.
-    pub(super) async fn login(&self) -> RedisConnectionInfo {
-        match &self.password {
-            Some(password) => self.login.clone().set_password(password.current().await),
+    /// The same with another password.
+    pub(super) fn with_password(&self, password: Password) -> Self {
+        Self { password: Some(password), lacks_password: false, ..self.clone() }
+    }
+
+    /// The same with another password for the sentinels.
+    pub(super) fn with_sentinel_password(&self, password: &Password) -> Result<Self, Error> {
+        let sentinels = self.endpoint.sentinels().ok_or_else(|| {
+            config("with_sentinel_password_from needs a URL that begins with redis+sentinel: (or rediss+sentinel:)")
+        })?;
+        let endpoint = Endpoint::Service(Arc::new(sentinels.with_password(password)));
+        Ok(Self { endpoint, ..self.clone() })
+    }
+
+    /// The same with other certificates.
+    pub(super) fn with_tls(&self, tls: &Arc<ClientConfig>) -> Result<Self, Error> {
+        let endpoint = self.endpoint.with_tls(tls).ok_or_else(|| {
+            let why = "with_tls needs a URL that begins with rediss: (or rediss+sentinel:, rediss+cluster:)";
+            config(why)
+        })?;
+        Ok(Self { endpoint, ..self.clone() })
+    }
+
+    /// The credentials, with the password as it is now. A callback has this time for it.
+    pub(super) async fn login(&self, limit: Duration) -> Result<RedisConnectionInfo, Error> {
+        Ok(match Password::of(self.password.as_ref(), limit).await? {
+            Some(password) => self.login.clone().set_password(password),
             None => self.login.clone(),
+        })
+    }
+
+    /// Refuses a user who cannot log in. What is taken for one may be the password, and is not repeated.
+    pub(super) fn check_login(&self) -> Result<(), Error> {
+        match self.lacks_password {
+            true => Err(config(
+                "the URL has a user and no password; a password without a user is written with a colon in front, :PASSWORD@HOST",
+            )),
+            false => Ok(()),
         }
     }
 }
 
 impl Endpoint {
+    /// The same with other certificates; `None` where there is no TLS.
+    pub(super) fn with_tls(&self, tls: &Arc<ClientConfig>) -> Option<Self> {
+        match self {
+            Self::Tcp(_) | Self::Unix(_) => None,
+            Self::Tls(host, _) => Some(Self::Tls(host.clone(), tls.clone())),
+            Self::Driver(client) => match client.get_connection_info().addr() {
+                ConnectionAddr::TcpTls { host, port, .. } => {
+                    Some(Self::Tls(HostPort::new(host, *port), tls.clone()))
+                }
+                _ => None,
+            },
+            Self::Service(sentinels) => Some(Self::Service(Arc::new(sentinels.with_tls(tls)?))),
+            Self::Cluster(seeds) => Some(Self::Cluster(Arc::new(seeds.with_tls(tls)?))),
+        }
+    }
+
     /// What is to be known about a connection until the first answer.
     pub(super) fn attempt(&self) -> Arc<ConnectAttempt> {
         ConnectAttempt::new(match self {

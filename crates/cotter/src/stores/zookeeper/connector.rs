@@ -6,7 +6,7 @@ use super::messages::{AUTHENTICATE_XID, Head, Hello, Welcome, authenticate};
 use super::options::Options;
 use super::records::Reader;
 use crate::backend::Host;
-use crate::stores::shared::net::{ConnectAttempt, HostPort, Stream, any_member};
+use crate::stores::shared::net::{ConnectAttempt, HostPort, Password, Stream, any_member};
 use crate::{Clock, Error, ErrorKind, Moment, Result};
 use rustls::ClientConfig;
 use std::io;
@@ -21,7 +21,7 @@ pub(super) struct Ensemble {
     pub(super) hosts: Vec<(String, u16)>,
     pub(super) tls: Option<Arc<ClientConfig>>,
     pub(super) user: Option<String>,
-    pub(super) password: Option<String>,
+    pub(super) password: Option<Password>,
 }
 
 /// Opens connections to the members of one ensemble.
@@ -78,10 +78,22 @@ impl Connector {
 
     /// Connects to a member that answers: the first one from `first` on. With a ticket, the session goes on.
     pub(super) async fn open(&self, first: usize, ticket: Option<Ticket<'_>>) -> Result<Opened> {
-        any_member(self.hosts(), first, |host| self.open_one(host, ticket)).await
+        let password = &*self.password().await?;
+        let opened = any_member(self.hosts(), first, |host| self.open_one(host, password, ticket)).await;
+        Password::judge(self.ensemble.password.as_ref(), opened)
     }
 
-    async fn open_one(&self, host: usize, ticket: Option<Ticket<'_>>) -> Result<Opened> {
+    /// The password as it is now, asked for once for however many members; empty without one.
+    async fn password(&self) -> Result<String> {
+        let Ensemble { user, password, .. } = &self.ensemble;
+        if user.is_none() && password.is_some() {
+            return Err(crate::error::config("with_password_from needs a user name in the URL"));
+        }
+        let password = Password::of(password.as_ref(), self.connect_timeout).await;
+        Ok(password.map_err(|e| e.with_backend(SCHEME))?.unwrap_or_default())
+    }
+
+    async fn open_one(&self, host: usize, password: &str, ticket: Option<Ticket<'_>>) -> Result<Opened> {
         let attempt = self.attempt();
         let opening = async {
             let mut stream = self.socket(host, &attempt).await.map_err(unreachable)?;
@@ -96,7 +108,7 @@ impl Connector {
             let answer = read_message(&mut stream).await.map_err(unreachable)?;
             let welcome = Welcome::read(Reader(&answer)).ok_or_else(|| unreachable("it is no ZooKeeper"))?;
             if !welcome.timeout.is_zero() {
-                self.log_in(&mut stream).await?;
+                self.log_in(&mut stream, password).await?;
             }
             Ok(Opened { stream, welcome, asked, host })
         };
@@ -127,9 +139,8 @@ impl Connector {
     }
 
     /// Nothing else was asked for yet, so its answer is the next one.
-    async fn log_in(&self, stream: &mut Box<dyn Stream>) -> Result<()> {
+    async fn log_in(&self, stream: &mut Box<dyn Stream>, password: &str) -> Result<()> {
         let Some(user) = &self.ensemble.user else { return Ok(()) };
-        let password = self.ensemble.password.as_deref().unwrap_or_default();
         stream.write_all(&authenticate(user, password)).await.map_err(unreachable)?;
         loop {
             let answer = read_message(stream).await.map_err(unreachable)?;

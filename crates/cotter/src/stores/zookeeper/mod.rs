@@ -6,7 +6,7 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `options` | the options and the hosts in a URL |
+//! | `options`, `settings` | the options and the hosts in a URL; setting options in code |
 //! | `records`, `messages`, `replies` | the protocol: its encoding, requests, answers |
 //! | `connector`, `live` | opening a connection; one connection |
 //! | `session`, `proofs`, `link` | a session and its connections; how long it exists; the session that follows it |
@@ -46,6 +46,7 @@ mod replies;
 mod roll_call;
 mod seats;
 mod session;
+mod settings;
 mod waiting;
 mod watches;
 

@@ -6,7 +6,8 @@ use super::messages::Acl;
 use crate::Result;
 use crate::error::config;
 use crate::stores::shared::net::{
-    Certificates, Url, decode, duration, pairs, read_first_password, readable, split, word, yes_or_no,
+    Certificates, Password, Url, decode, duration, pairs, read_first_password, readable, split, word,
+    yes_or_no,
 };
 use std::time::Duration;
 
@@ -43,7 +44,7 @@ pub(super) fn parse(url: &str) -> Result<(Ensemble, Options)> {
         acl,
         layout: Layout::Own,
     };
-    let mut ensemble = Ensemble { hosts, user, password, tls: None };
+    let mut ensemble = Ensemble { hosts, user, password: password.map(Password::given), tls: None };
     let (mut certificates, mut tls) = (Certificates::default(), None);
     let (mut dialect, mut recipe) = (None, None);
     for pair in pairs(query) {
@@ -53,7 +54,8 @@ pub(super) fn parse(url: &str) -> Result<(Ensemble, Options)> {
             "recipe" => recipe = Some(value),
             "tls" => tls = Some(yes_or_no(key, &value)?),
             "ca" | "cert" | "key" => certificates.read(key, &value)?,
-            "password_file" => ensemble.password = Some(read_first_password(&value)?),
+            // Nodes are closed to everybody with another one, so it stays as it is.
+            "password_file" => ensemble.password = Some(Password::given(read_first_password(&value)?)),
             _ => options.set(key, value)?,
         }
     }
@@ -85,7 +87,7 @@ impl Options {
     fn set(&mut self, key: &str, value: String) -> Result<()> {
         match key {
             "session" => self.session = session(&value)?,
-            "prefix" => self.prefix = prefix(word(key, value)?)?,
+            "prefix" => self.prefix = prefix(value)?,
             "acl" => self.acl = acl(&value)?,
             "connect_timeout" => self.connect_timeout = duration(key, &value)?,
             _ => return Err(config(format!("unknown option {key:?}; the options are {NAMES}"))),
@@ -114,14 +116,18 @@ fn layout(dialect: Option<&str>, recipe: Option<&str>) -> Result<Layout> {
 }
 
 fn session(value: &str) -> Result<Duration> {
-    let session = duration("session", value)?;
+    checked_session(duration("session", value)?)
+}
+
+pub(super) fn checked_session(session: Duration) -> Result<Duration> {
     if session > LONGEST_SESSION {
         return Err(config("session= must be at most a day"));
     }
     Ok(session)
 }
 
-fn prefix(prefix: String) -> Result<String> {
+pub(super) fn prefix(prefix: String) -> Result<String> {
+    let prefix = word("prefix", prefix)?;
     match prefix.contains('/') || matches!(&*prefix, "." | ".." | "zookeeper") {
         true => Err(config(
             "prefix= must be the name of a single node; put parent nodes into the path of the URL",

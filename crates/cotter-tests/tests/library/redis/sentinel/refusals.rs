@@ -1,7 +1,9 @@
 //! URLs, credentials and sentinels that are wrong, and what is said of it.
 
 use super::{Watched, quick, server};
-use cotter::{Client, ErrorKind};
+use crate::vault::{Says, Vault};
+use cotter::redis::Store;
+use cotter::{Client, Error, ErrorKind};
 use cotter_testkit::servers::{Redis, Sentinels};
 use cotter_testkit::timing::Stopwatch;
 use std::fs;
@@ -59,6 +61,18 @@ async fn sentinels_have_credentials_of_their_own() {
         let client = Client::connect(sentinels.url(option)).await.expect(option);
         client.mutex("a").lock().await.unwrap().finish().await.unwrap();
     }
+    let vault = Vault::new(Says::Password("the-canary&co"));
+    let asked = vault.clone();
+    let store = Store::from_url(sentinels.url("")).unwrap();
+    let store = store.with_sentinel_password_from(async move || asked.ask().await).unwrap();
+    let client = Client::builder().connect_to(store.clone()).await.unwrap();
+    client.mutex("a").lock().await.unwrap().finish().await.unwrap();
+    vault.says(Says::Sealed);
+    let error = Client::builder().connect_to(store).await.unwrap_err();
+    assert!(error.is_retryable() && error.to_string().contains("the vault is sealed"), "{error}");
+    let alone = Store::from_url("redis://h").unwrap();
+    let error = alone.with_sentinel_password_from(async || Ok::<_, Error>(String::new())).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Config, "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

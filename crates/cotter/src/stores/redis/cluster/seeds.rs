@@ -19,6 +19,12 @@ impl Seeds {
         Self { each, tls, announced }
     }
 
+    /// The same with other certificates; `None` without TLS.
+    pub(crate) fn with_tls(&self, tls: &Arc<ClientConfig>) -> Option<Self> {
+        self.tls.as_ref()?;
+        Some(Self::new(self.each.clone(), Some(tls.clone()), self.announced.clone()))
+    }
+
     pub(super) fn each(&self) -> &[HostPort] {
         &self.each
     }

@@ -63,7 +63,6 @@ fn what_is_wrong_is_named_and_no_password_repeated() {
         ("redis://h?sentinel_password=canary", "redis+sentinel:"),
         ("rediss+sentinel://h/orders?sentinel_password=canary&ca=/there/is/none", "ca="),
         ("redis://:canary@", "host"),
-        ("redis://canary@h", ":PASSWORD@HOST"),
         ("rediss://u:canary@h?ssl_cert_reqs=none", "write rediss://u:***@h"),
         ("redis://u:canary@h?ssl=true&db=1", "write redis://u:***@h?db=1"),
         ("redis://u:canary@h:port", "port"),
@@ -98,6 +97,16 @@ fn what_is_wrong_is_named_and_no_password_repeated() {
     }
 }
 
+/// It may be set in code before the store is connected to.
+#[test]
+fn a_user_needs_a_password() {
+    let store = crate::stores::redis::Store::from_url("redis://canary@h").expect("not yet");
+    let error = store.check_login().unwrap_err().to_string();
+    assert!(error.contains(":PASSWORD@HOST") && !error.contains("canary"), "{error}");
+    let asks = store.with_password_from(async || Ok::<_, crate::Error>("secret".to_owned()));
+    asks.check_login().expect("it has one");
+}
+
 #[test]
 fn options_are_set_in_code() {
     let store = crate::stores::redis::Store::from_url("redis://h?timeout=3s").expect("good");
@@ -106,7 +115,11 @@ fn options_are_set_in_code() {
     let options = &store.0.options;
     assert_eq!((options.protocol, options.retry), (Protocol::Plain, Some(Duration::from_millis(1))));
     assert_eq!((&*options.prefix, options.timeout), ("app", Duration::from_secs(3)));
-    assert_eq!(store.with_prefix("a{b").unwrap_err().kind(), ErrorKind::Config);
+    let named = store.clone().with_client_name("orders").expect("good");
+    assert_eq!(named.0.options.client_name, "orders");
+    for wrong in [store.clone().with_prefix("a{b"), store.with_client_name("two words")] {
+        assert_eq!(wrong.unwrap_err().kind(), ErrorKind::Config);
+    }
 }
 
 #[test]

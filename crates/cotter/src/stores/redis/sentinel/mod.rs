@@ -24,7 +24,7 @@ pub(super) use master::Term;
 
 use super::announced::Announced;
 use super::socket::{Endpoint, Server};
-use crate::stores::shared::net::HostPort;
+use crate::stores::shared::net::{HostPort, Password};
 use master::Master;
 use rustls::ClientConfig;
 use std::fmt;
@@ -53,6 +53,20 @@ impl Sentinels {
             |server: Server| (server.endpoint.host().map(HostPort::to_string).unwrap_or_default(), server);
         let each = each.into_iter().map(named).collect();
         Self { each, service, tls, announced, master: Arc::default() }
+    }
+
+    /// The same with other certificates, of the sentinels and of the servers; `None` without TLS.
+    pub(super) fn with_tls(&self, tls: &Arc<ClientConfig>) -> Option<Self> {
+        self.tls.as_ref()?;
+        let each = self.each.iter().map(|(_, sentinel)| sentinel.with_tls(tls).ok());
+        let (each, announced) = (each.collect::<Option<_>>()?, self.announced.clone());
+        Some(Self::new(each, self.service.clone(), Some(tls.clone()), announced))
+    }
+
+    /// The same with another password for the sentinels.
+    pub(super) fn with_password(&self, password: &Password) -> Self {
+        let each = self.each.iter().map(|(_, sentinel)| sentinel.with_password(password.clone()));
+        Self::new(each.collect(), self.service.clone(), self.tls.clone(), self.announced.clone())
     }
 
     /// The endpoint of a server that they name.

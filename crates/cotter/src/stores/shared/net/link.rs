@@ -26,6 +26,11 @@ pub(crate) trait Open: Clone + Send + Sync + 'static {
 
     /// The time limit for the answer to a request.
     fn timeout(&self) -> Duration;
+
+    /// What is waited for that is not the server.
+    fn awaits(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// A connection.
@@ -141,7 +146,11 @@ impl<C: Open> Link<C> {
                     _ => self.change_runtime()?,
                 },
                 () = self.clock.sleep_until(over) => {
-                    return Err(timed_out("the connection", timeout).with_backend(C::SCHEME));
+                    let late = timed_out("the connection", timeout).with_backend(C::SCHEME);
+                    return Err(match self.connector.awaits() {
+                        Some(what) => late.with_remark(what),
+                        None => late,
+                    });
                 }
             }
         }

@@ -6,7 +6,7 @@
 //! | `decode` | percent-decoding |
 //! | `options` | the query of a URL: its pairs, and values that several stores have |
 //! | `blocking` | what happens in a thread of its own: looking up hosts, reading files |
-//! | `password` | the password, and the file that contains it |
+//! | `password`, `callback` | the password, and where it comes from; asking a callback of the application for it |
 //! | `connect_attempt` | one attempt to connect, and why it has failed |
 //! | `listening` | what listens where a store could not be connected to |
 //! | `hosts` | hosts that answer and carry nothing out |
@@ -19,10 +19,15 @@
 //! | `pool` | the connections of one runtime |
 //! | `listeners` | who listens to a subscription, and for how long nobody has; channels on which messages arrive |
 //! | `tcp` | hosts, and connecting to them |
-//! | `tls`, `named` | TLS configuration; a server whose own certificate is named as trusted |
+//! | `certificates`, `pem` | TLS configuration; certificates that an application passes in code |
+//! | `tls`, `named` | what goes wrong in TLS; a server whose own certificate is named as trusted |
 
 #[cfg(feature = "server")]
 mod blocking;
+#[cfg(feature = "server")]
+mod callback;
+#[cfg(feature = "server")]
+mod certificates;
 #[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
 mod connect_attempt;
 mod decode;
@@ -45,8 +50,10 @@ mod named;
 #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 mod one_server;
 mod options;
-#[cfg(any(feature = "redis", feature = "etcd", feature = "postgres", feature = "mysql"))]
+#[cfg(feature = "server")]
 mod password;
+#[cfg(feature = "server")]
+mod pem;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod pool;
 #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
@@ -60,6 +67,8 @@ mod url;
 
 #[cfg(feature = "mysql")]
 pub(crate) use blocking::addresses;
+#[cfg(feature = "server")]
+pub(crate) use certificates::Certificates;
 #[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
 pub(crate) use connect_attempt::ConnectAttempt;
 pub(crate) use decode::decode;
@@ -79,7 +88,7 @@ pub(crate) use load::Load;
 pub(crate) use members::any_member;
 #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 pub(crate) use one_server::{Found, one_server};
-#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
+#[cfg(feature = "server")]
 pub(crate) use options::clamp;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use options::connections;
@@ -90,8 +99,10 @@ pub(crate) use options::word;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
 pub(crate) use options::yes_or_no;
 pub(crate) use options::{duration, pairs};
-#[cfg(any(feature = "redis", feature = "etcd", feature = "postgres", feature = "mysql"))]
+#[cfg(feature = "server")]
 pub(crate) use password::Password;
+#[cfg(feature = "server")]
+pub use pem::Tls;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use pool::{Pool, Pooled};
 #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
@@ -100,8 +111,6 @@ pub(crate) use survey::{Surveyed, ask_all, of_addresses, read_only};
 pub(crate) use tcp::USER_TIMEOUT;
 #[cfg(any(feature = "redis", feature = "etcd", feature = "postgres", feature = "zookeeper"))]
 pub(crate) use tcp::{HostPort, Stream};
-#[cfg(feature = "server")]
-pub(crate) use tls::Certificates;
 #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 pub(crate) use tls::refused;
 #[cfg(any(feature = "postgres", feature = "mysql"))]

@@ -51,7 +51,7 @@ pub(crate) fn duration(key: &str, value: &str) -> Result<Duration> {
 }
 
 /// Limits a duration to the range that a URL may contain.
-#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
+#[cfg(feature = "server")]
 pub(crate) fn clamp(duration: Duration) -> Duration {
     duration.clamp(Duration::from_millis(1), Duration::from_millis(MAX_MILLIS))
 }

@@ -1,97 +1,12 @@
-//! TLS configuration.
+//! What goes wrong in TLS, and what to do about it.
 
-use super::named::Named;
-use super::options::read;
-use crate::error::config;
-use crate::{Error, ErrorKind, Result};
-use rustls::client::WebPkiServerVerifier;
-use rustls::crypto::{CryptoProvider, ring};
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ClientConfig, RootCertStore};
-use std::fmt;
+use crate::{Error, ErrorKind};
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+use crate::{Result, error::config};
+#[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
+use rustls::ClientConfig;
+#[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
 use std::sync::Arc;
-
-/// The contents of the files of `ca=`, `cert=` and `key=`.
-#[derive(Default)]
-pub(crate) struct Certificates {
-    pub(crate) ca: Option<Vec<u8>>,
-    pub(crate) cert: Option<Vec<u8>>,
-    pub(crate) key: Option<Vec<u8>>,
-}
-
-impl Certificates {
-    /// Reads the file of `ca=`, `cert=` or `key=`.
-    pub(crate) fn read(&mut self, key: &str, path: &str) -> Result<()> {
-        let bytes = Some(read(key, path)?);
-        match key {
-            "ca" => self.ca = bytes,
-            "cert" => self.cert = bytes,
-            _ => self.key = bytes,
-        }
-        Ok(())
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.ca.is_none() && self.cert.is_none() && self.key.is_none()
-    }
-
-    /// Uses the crypto provider that the application has installed. If it has installed none, *ring* is used for these
-    /// connections only: the process-wide provider is the application's choice.
-    pub(crate) fn config(&self) -> Result<Arc<ClientConfig>> {
-        let provider =
-            CryptoProvider::get_default().cloned().unwrap_or_else(|| Arc::new(ring::default_provider()));
-        let builder =
-            ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();
-        let (builder, authorities) = (builder.map_err(unusable)?, self.authorities()?);
-        let builder = if self.ca.is_none() {
-            builder.with_root_certificates(authorities)
-        } else {
-            let verifier =
-                WebPkiServerVerifier::builder_with_provider(Arc::new(authorities), provider).build();
-            let verifier = Named { authorities: verifier.map_err(unusable)?, certificates: self.named() };
-            // What it adds is not dangerous: certificates that the user has named, byte by byte.
-            builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier))
-        };
-        let config = match (&self.cert, &self.key) {
-            (Some(cert), Some(key)) => {
-                let chain: Vec<_> = CertificateDer::pem_slice_iter(cert)
-                    .collect::<Result<_, _>>()
-                    .map_err(|e| config(format!("the file of cert= is not PEM: {e}")))?;
-                let key = PrivateKeyDer::from_pem_slice(key)
-                    .map_err(|e| config(format!("the file of key= contains no PEM key: {e}")))?;
-                builder.with_client_auth_cert(chain, key).map_err(unusable)?
-            }
-            (None, None) => builder.with_no_client_auth(),
-            _ => return Err(config("cert= and key= must be given together")),
-        };
-        Ok(Arc::new(config))
-    }
-
-    /// The certificates of the file of `ca=`.
-    fn named(&self) -> Vec<CertificateDer<'static>> {
-        let named = self.ca.iter().flat_map(|ca| CertificateDer::pem_slice_iter(ca));
-        named.filter_map(Result::ok).collect()
-    }
-
-    fn authorities(&self) -> Result<RootCertStore> {
-        let mut store = RootCertStore::empty();
-        let Some(ca) = &self.ca else {
-            // Certificates that cannot be read are skipped.
-            let native = rustls_native_certs::load_native_certs();
-            store.add_parsable_certificates(native.certs);
-            return Ok(store);
-        };
-        for certificate in CertificateDer::pem_slice_iter(ca) {
-            let certificate = certificate.map_err(|e| config(format!("the file of ca= is not PEM: {e}")))?;
-            store.add(certificate).map_err(unusable)?;
-        }
-        if store.is_empty() {
-            return Err(config("the file of ca= contains no certificate"));
-        }
-        Ok(store)
-    }
-}
 
 /// What errors say of a server whose certificate is one of an authority.
 pub(super) const AUTHORITY_AS_SERVER: &str = "CaUsedAsEndEntity";
@@ -159,10 +74,6 @@ pub(crate) async fn begin(
 ) -> std::io::Result<Box<dyn super::Stream>> {
     let name = rustls::pki_types::ServerName::try_from(host.to_owned()).map_err(std::io::Error::other)?;
     Ok(Box::new(tokio_rustls::TlsConnector::from(tls.clone()).connect(name, stream).await?))
-}
-
-fn unusable(e: impl fmt::Display) -> Error {
-    config(format!("the certificates cannot be used: {e}"))
 }
 
 #[cfg(test)]
