@@ -40,7 +40,8 @@ pub(super) fn given_up(e: Error, redirect: Option<&Redirect>, asked: Option<&Hos
     };
     let why = match asked {
         Some(asked) if asked == there => format!(
-            "the node at {asked} says that the slot of the name is on another one, which is connected to at the same address: several              nodes need an address each, such as announce= in the URL gives them ({source})"
+            "the node at {asked} says that the slot of the name is on another one, which is connected to at the same address: \
+             several nodes need an address each, such as announce= in the URL gives them ({source})"
         ),
         _ => {
             format!("the slot of the name is moving to {there}, which does not answer for it yet ({source})")
