@@ -8,9 +8,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 const PASSWORD: &str = "open sesame";
-/// For the test that looks for it everywhere: a server that starts elsewhere shows its own.
-const CANARY: &str = "canary-91be";
-
 /// A server that wants this password of an [administrator](Redis::open_url), whose URL has no password; and a file that has it.
 fn locked(password: &str) -> (Redis, TestEnv, PathBuf) {
     let redis = Redis::builder().with("requirepass", password).start();
@@ -93,6 +90,8 @@ fn a_file_that_everybody_can_read_is_worth_a_warning() {
 #[test]
 #[ignore = "needs redis-server"]
 fn a_password_is_in_no_output_no_list_of_processes_and_no_environment_below() {
+    // It looks for it everywhere, and a server that another test starts shows the password of that one for a moment.
+    const CANARY: &str = "canary-91be";
     let (redis, env, file) = locked(CANARY);
     let path = file.to_str().unwrap();
     let with = format!("redis://:{CANARY}@127.0.0.1:{}", redis.port());
@@ -120,6 +119,7 @@ fn a_password_is_in_no_output_no_list_of_processes_and_no_environment_below() {
 #[test]
 #[ignore = "needs redis-server"]
 fn the_first_line_of_a_schedule_has_the_store_without_its_password() {
+    const CANARY: &str = "canary-4c07";
     let (redis, env, _) = locked(CANARY);
     let path = env.path("jobs.toml");
     fs::write(
