@@ -187,7 +187,7 @@ mod tests {
                 seen += 1;
             }
         });
-        assert_eq!(seen, 4, "run, elect, acquire and latch wait");
+        assert_eq!(seen, 5, "run, elect, acquire, latch and jobs trigger wait");
     }
 
     #[test]

@@ -11,7 +11,8 @@ use std::io::Write;
 /// What is run.
 #[derive(Debug, Args)]
 pub(super) struct Trigger {
-    /// Wait until the run has ended, with its retries; exits with 1 unless it succeeded, and prints the end of its output
+    /// Wait until the run has ended, with its retries, unless the store goes away; exits with 1 unless it succeeded, and prints the end
+    /// of its output
     #[arg(long)]
     wait: bool,
     /// The name of the job within the group
