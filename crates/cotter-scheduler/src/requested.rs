@@ -101,22 +101,19 @@ impl Jobs {
         if state.handled < request.number {
             return Ok(None);
         }
-        let last = state.run.clone();
+        let going_on = state.run.clone().filter(|run| run.ended.is_none() || run.retry_at.is_some());
         let place = (self.lock_name(&request.job), state);
         let kept = history::load(&self.client, &[place], Some(request.at - SLACK)).await?;
         let mut runs = kept.into_iter().flat_map(|kept| kept.runs);
         let first = runs.find(|run| run.request >= Some(request.number));
-        let is_going_on = |slot: UnixTime| {
-            last.as_ref()
-                .is_some_and(|run| run.slot == slot && (run.ended.is_none() || run.retry_at.is_some()))
-        };
-        let Some(first) = first else {
-            let begun = last.as_ref().filter(|run| run.request >= Some(request.number));
-            return Ok(if begun.is_some_and(|run| is_going_on(run.slot)) { None } else { Some(None) });
-        };
-        if is_going_on(first.slot) {
+        let is_going_on = going_on.is_some_and(|run| match &first {
+            Some(first) => run.slot == first.slot,
+            None => run.request >= Some(request.number),
+        });
+        if is_going_on {
             return Ok(None);
         }
+        let Some(first) = first else { return Ok(Some(None)) };
         let slot = first.slot;
         Ok(Some(runs.take_while(|run| run.slot == slot).last().or(Some(first))))
     }

@@ -1,7 +1,7 @@
 //! `cotter jobs check`: whether all is well, for monitoring.
 
 use super::hosts::nobody;
-use super::list::no_worker;
+use super::list::{NOBODY, held, no_worker};
 use super::runs::has_failed;
 use clap::Args;
 use cotter_console::duration::{parse, parse_positive, words};
@@ -106,12 +106,12 @@ impl Check {
     fn problems(&self, job: &JobStatus, now: UnixTime, has_hosts: bool) -> Vec<Problem> {
         let problem = |kind, since, message| Problem { job: Some(job.name.clone()), kind, since, message };
         let overdue = job.overdue_since.filter(|since| now.since(*since) > self.max_overdue).map(|since| {
+            let waits_for = |wait: &WaitsFor| format!("; waits for {}{}", clean(&wait.lock), held(wait));
             let waits: String = job.waits.iter().map(waits_for).collect();
             let (late, workers) = (words(now.since(since)), no_worker(job));
             problem(Kind::Overdue, Some(since), format!("overdue for {late}{waits}{workers}"))
         });
-        let orphaned = (job.orphaned && has_hosts)
-            .then(|| problem(Kind::Orphaned, None, "no host has this job".to_owned()));
+        let orphaned = (job.orphaned && has_hosts).then(|| problem(Kind::Orphaned, None, NOBODY.to_owned()));
         let ending = job.ending.as_ref().filter(|ending| has_failed(ending) && job.retry_at.is_none());
         let failed = ending.map(|ending| {
             let how = match ending {
@@ -139,11 +139,6 @@ impl Check {
             },
         })
     }
-}
-
-fn waits_for(wait: &WaitsFor) -> String {
-    let held = wait.held_by.as_deref().map(|by| format!(", held by {}", clean(by))).unwrap_or_default();
-    format!("; waits for {}{held}", clean(&wait.lock))
 }
 
 impl Problem {

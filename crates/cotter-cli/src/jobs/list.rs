@@ -130,7 +130,7 @@ fn ends(job: &JobStatus, now: UnixTime) -> String {
 }
 
 /// Said of a job that no scheduler has.
-const NOBODY: &str = "no host has this job";
+pub(super) const NOBODY: &str = "no host has this job";
 
 /// That nobody has it, beside another state.
 fn orphaned(job: &JobStatus, state: &str) -> String {
@@ -140,10 +140,15 @@ fn orphaned(job: &JobStatus, state: &str) -> String {
 /// What a job waits for that others hold.
 fn waits(waits: &[WaitsFor], now: UnixTime) -> String {
     let one = |wait: &WaitsFor| {
-        let held = wait.held_by.as_deref().map(|by| format!(", held by {}", clean(by))).unwrap_or_default();
-        format!("waits for {} for {}{held}", clean(&wait.lock), words(now.since(wait.since)))
+        let since = words(now.since(wait.since));
+        format!("waits for {} for {since}{}", clean(&wait.lock), held(wait))
     };
     waits.iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
+/// Who holds what it waits for.
+pub(super) fn held(wait: &WaitsFor) -> String {
+    wait.held_by.as_deref().map(|by| format!(", held by {}", clean(by))).unwrap_or_default()
 }
 
 /// What no scheduler has started although it is due, and why is not said already.
@@ -157,21 +162,25 @@ fn overdue(job: &JobStatus, now: UnixTime) -> String {
 
 /// The hosts that have no worker for it.
 pub(super) fn no_worker(job: &JobStatus) -> String {
-    let name = |host: &Option<String>| host.as_deref().map_or_else(|| "a host".to_owned(), clean);
     match &job.no_worker_on[..] {
         [] => String::new(),
-        hosts => format!("; no worker free on {}", hosts.iter().map(name).collect::<Vec<_>>().join(", ")),
+        hosts => format!("; no worker free on {}", names(hosts.iter().map(Option::as_deref))),
     }
 }
 
 /// The hosts that have another definition.
 fn standby(job: &JobStatus) -> String {
-    let name = |host: &StandsBy| host.host.as_deref().map_or_else(|| "a host".to_owned(), clean);
-    match &job.standby[..] {
-        [] => String::new(),
-        [host] => format!("; {} stands by", name(host)),
-        hosts => format!("; {} stand by", hosts.iter().map(name).collect::<Vec<_>>().join(", ")),
+    let hosts = names(job.standby.iter().map(|host| host.host.as_deref()));
+    match job.standby.len() {
+        0 => String::new(),
+        1 => format!("; {hosts} stands by"),
+        _ => format!("; {hosts} stand by"),
     }
+}
+
+/// The names of hosts, some of which may have none.
+fn names<'a>(hosts: impl Iterator<Item = Option<&'a str>>) -> String {
+    hosts.map(|host| host.map_or_else(|| "a host".to_owned(), clean)).collect::<Vec<_>>().join(", ")
 }
 
 pub(super) fn object(job: &JobStatus) -> Value {

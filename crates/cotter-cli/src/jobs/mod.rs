@@ -149,7 +149,11 @@ pub(crate) async fn run(args: &Jobs, global: &Global, console: &Console) -> Resu
             return watch::run(&jobs, *every, Width::of(*wide), console).await;
         }
         Action::Pause { which: Which { job, .. }, lasting, reason } => {
-            let jobs = lasting.iter().fold(jobs.reason(reason), |jobs, time| jobs.lasting(*time));
+            let jobs = jobs.reason(reason);
+            let jobs = match lasting {
+                Some(time) => jobs.lasting(*time),
+                None => jobs,
+            };
             let done = match job {
                 Some(job) => jobs.pause(job).await?,
                 None => jobs.pause_all().await?,

@@ -1,7 +1,7 @@
 //! What is said about a request to pause or resume: also that it has changed nothing, and who has paused what.
 
 use cotter_console::clean;
-use cotter_scheduler::{PausedBy, Pausing, UnixTime};
+use cotter_scheduler::{PausedBy, Pausing};
 
 /// After a request to pause a job, or the group.
 pub(super) fn paused(job: Option<&str>, done: &Pausing) -> String {
@@ -44,16 +44,11 @@ pub(super) fn resumed(job: Option<&str>, done: &Pausing) -> String {
 
 /// When it ends by itself.
 fn end(pause: Option<&PausedBy>) -> Option<String> {
-    Some(second(pause?.until?))
+    Some(format!("{:.0}", pause?.until?))
 }
 
 fn author(pause: &PausedBy) -> String {
     let why = pause.reason.as_deref().map(|why| format!(": {}", clean(why))).unwrap_or_default();
-    let since = pause.since.map(|since| format!(" since {}", second(since))).unwrap_or_default();
+    let since = pause.since.map(|since| format!(" since {since:.0}")).unwrap_or_default();
     format!(", by {}{since}{why}", clean(&pause.by))
-}
-
-/// An instant to the second.
-fn second(at: UnixTime) -> String {
-    UnixTime::from_seconds(at.seconds()).to_string()
 }
