@@ -13,7 +13,8 @@
 //!
 //! Works on copies, so that the tree itself is never touched. Arguments: names of bugs, none = all of them;
 //! `--store STORE` are those whose tests need this store and no other; `--skip TEXT` leaves out the bugs whose test has this in
-//! its name. Whatever was chosen, every patch of the list has to apply, and every test has to exist.
+//! its name; with `--seconds N`, none is begun later than that, and those that were not tried are named at the end. Whatever was
+//! chosen, every patch of the list has to apply, and every test has to exist.
 
 mod bug;
 mod choice;
@@ -70,15 +71,27 @@ fn run(args: &[String]) -> Result<bool> {
     if bugs.is_empty() {
         return Err("no bug of that name is on the list".into());
     }
-    let target = root.join(target);
-    let mut missed = plant(&root, &target, &bugs, TREES)?;
+    let (target, begin) = (root.join(target), Instant::now());
+    let Outcome { mut missed, untried } =
+        plant(&root, &target, &bugs, TREES, || choice.has_time(begin.elapsed()))?;
     if !missed.is_empty() {
         say(&format!("once more, one at a time: {}", missed.len()));
-        missed = plant(&root, &target, &missed, 1)?;
+        missed = plant(&root, &target, &missed, 1, || true)?.missed;
+    }
+    if !untried.is_empty() {
+        let names: Vec<_> = untried.iter().map(|bug| bug.name.as_str()).collect();
+        say(&format!("no time was left for {}: {}", names.len(), names.join(" ")));
     }
     let all = if missed.is_empty() { "each found by its own violation" } else { "not all found" };
-    say(&format!("{} planted bugs, {all}", bugs.len()));
+    say(&format!("{} planted bugs, {all}", bugs.len() - untried.len()));
     Ok(missed.is_empty())
+}
+
+/// What became of those that are not found.
+#[derive(Default)]
+struct Outcome<'a> {
+    missed: Vec<&'a Bug>,
+    untried: Vec<&'a Bug>,
 }
 
 /// Those that are built alike, in lots that keep all trees busy to the end.
@@ -93,21 +106,31 @@ fn lots<'a>(bugs: &[&'a Bug]) -> Vec<Vec<&'a Bug>> {
     lots
 }
 
-/// Tries all of them, each tree the next lot that is left. Those that were missed.
-fn plant<'a>(root: &Path, target: &Path, bugs: &[&'a Bug], trees: usize) -> Result<Vec<&'a Bug>> {
+/// Tries them as long as there is time, each tree the next lot that is left.
+fn plant<'a>(
+    root: &Path,
+    target: &Path,
+    bugs: &[&'a Bug],
+    trees: usize,
+    has_time: impl Fn() -> bool + Sync,
+) -> Result<Outcome<'a>> {
     let (lots, next) = (lots(bugs), AtomicUsize::new(0));
-    let work = |number| -> Result<Vec<&'a Bug>> {
-        let (tree, mut missed) = (Tree::copy(root, target, number)?, Vec::new());
+    let work = |number| -> Result<Outcome<'a>> {
+        let (tree, mut outcome) = (Tree::copy(root, target, number)?, Outcome::default());
         while let Some(lot) = lots.get(next.fetch_add(1, Ordering::Relaxed)) {
             for bug in lot {
+                if !has_time() {
+                    outcome.untried.push(*bug);
+                    continue;
+                }
                 let start = Instant::now();
                 let verdict = tree.try_bug(bug)?;
                 report(bug, &verdict, start);
-                missed.extend(verdict.is_err().then_some(*bug));
+                outcome.missed.extend(verdict.is_err().then_some(*bug));
             }
             tree.forget_steps()?;
         }
-        Ok(missed)
+        Ok(outcome)
     };
     thread::scope(|scope| {
         let trees: Vec<_> = (1..=trees.min(lots.len()))
@@ -118,9 +141,13 @@ fn plant<'a>(root: &Path, target: &Path, bugs: &[&'a Bug], trees: usize) -> Resu
                 })
             })
             .collect();
-        let missed =
-            trees.into_iter().map(|tree| tree.join().unwrap_or_else(|_| Err("a tree panicked".into())));
-        missed.collect::<Result<Vec<_>>>().map(|missed| missed.concat())
+        let mut all = Outcome::default();
+        for tree in trees {
+            let outcome = tree.join().unwrap_or_else(|_| Err("a tree panicked".into()))?;
+            all.missed.extend(outcome.missed);
+            all.untried.extend(outcome.untried);
+        }
+        Ok(all)
     })
 }
 

@@ -14,7 +14,7 @@ use cotter_testkit::{Usage, sized};
 #[ignore = "needs etcd"]
 fn members_and_processes_in_trouble() {
     in_trouble("members and processes in trouble", |run| {
-        (run.acquisitions, run.contended) = (sized(3_000, 60_000), sized(1_200, 20_000));
+        (run.acquisitions, run.contended) = (sized(1_000, 60_000), sized(400, 20_000));
     });
 }
 
@@ -25,7 +25,7 @@ fn members_and_processes_in_trouble() {
 fn members_and_processes_with_long_leases_in_trouble() {
     in_trouble("long leases in trouble", |run| {
         (run.orders.ttl_ms, run.orders.work_us) = (4_000, 300_000);
-        (run.acquisitions, run.contended) = (sized(500, 10_000), sized(300, 5_000));
+        (run.acquisitions, run.contended) = (sized(200, 10_000), sized(100, 5_000));
     });
 }
 

@@ -57,8 +57,8 @@ impl Scripts {
         let delete =
             "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
         Self {
-            acquire: load(&format!("#!lua\n{}", script("acquire"))),
-            release: load(&format!("#!lua flags=allow-oom\n{}", script("release"))),
+            acquire: load(&format!("#!lua\n{}", script("acquire_free"))),
+            release: load(&format!("#!lua flags=allow-oom\n{}", script("release_alone"))),
             delete: load(delete),
             set: load("return redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])"),
         }
@@ -80,12 +80,11 @@ impl Scripts {
     /// The requests that acquire and release a name.
     pub(crate) fn pair(&self, name: &str) -> [Cmd; 2] {
         let (key, id) = (format!("cotter:{{{name}}}"), id());
-        let (queue, waiters) = (format!("{key}:q"), format!("{key}:w"));
-        let keys = [&*key, &queue, &waiters];
-        let mut acquire = Self::call(&self.acquire, &keys, &id);
-        acquire.arg("00000030000000").arg("00001").arg("host/1").arg("3690000").arg("60000");
-        let mut release = Self::call(&self.release, &keys, &id);
-        release.arg("00001").arg("60000").arg("3662000");
+        let queue = format!("{key}:q");
+        let mut acquire = Self::call(&self.acquire, &[&*key, &queue], &id);
+        acquire.arg("00000030000000").arg("00001").arg("host/1").arg("3690000");
+        let mut release = Self::call(&self.release, &[&*key], &id);
+        release.arg("00001").arg("60000");
         [acquire, release]
     }
 

@@ -14,6 +14,7 @@ mod latch;
 mod lone_reader;
 mod lost;
 mod many;
+mod met;
 mod missing;
 mod multi;
 mod older;

@@ -1,7 +1,7 @@
 //! Acquire requests in native mode.
 
 use super::SCHEME;
-use super::backend::{Native, run_on};
+use super::backend::{Native, answered, run_on};
 use super::errors::unexpected;
 use super::live::Live;
 use super::names::LockKeys;
@@ -58,10 +58,13 @@ impl Native {
     /// Sends one acquire request. Returns the answer and the time of sending.
     pub(super) async fn request(&self, claim: &Claim, if_busy: IfBusy<'_>) -> Result<(Answer, Moment)> {
         let live = self.link.live().await?;
+        let wanted = self.wanted(claim);
+        if let Some(granted) = self.request_free(claim, if_busy, &wanted, &live).await? {
+            return Ok(granted);
+        }
         let (silence, period) = (micros(max_silence(claim)), micros(poll_period(claim)));
         let stays = matches!(if_busy, IfBusy::Stay(_));
         let known: &[u8] = if stays { b"1" } else { b"" };
-        let wanted = self.wanted(claim);
         let mut args = wanted.args(claim, &self.retain).to_vec();
         if let Some(channel) = if_busy.channel() {
             args.extend([channel.as_bytes(), &silence, &period, known]);
@@ -82,7 +85,41 @@ impl Native {
         if !answer.as_ref().is_err_and(Error::outcome_unknown) {
             request.answered();
         }
-        Ok((answer?, sent))
+        let answer = answer?;
+        self.met.note(&claim.name, !matches!(answer, Answer::Granted(_)));
+        Ok((answer, sent))
+    }
+
+    /// Sends the request that can only grant a name that is free and that nobody waits for, or say that it is held. `None` if that
+    /// cannot be expected, or was not enough.
+    async fn request_free(
+        &self,
+        claim: &Claim,
+        if_busy: IfBusy<'_>,
+        wanted: &Wanted,
+        live: &Live,
+    ) -> Result<Option<(Answer, Moment)>> {
+        let may_be_free = wanted.share.is_none() && !matches!(if_busy, IfBusy::Stay(_));
+        if !may_be_free || self.met.others(&claim.name) {
+            return Ok(None);
+        }
+        let (lock, queue) = self.keys.of_free(&claim.name);
+        let [id, ttl, turns, label, px, _] = wanted.args(claim, &self.retain);
+        let sent = self.now();
+        let request = self.shared.in_flight.send(claim.id, live.number, self.link.arrives_by(sent));
+        let answer = script::ACQUIRE_FREE.run(live, &[&lock, &queue], &[id, ttl, turns, label, px]).await;
+        let answer = answered(live, &lock, answer).await.map_err(|e| e.with_name(&claim.name));
+        if !answer.as_ref().is_err_and(Error::outcome_unknown) {
+            request.answered();
+        }
+        let answer = match answer?.as_str() {
+            "?" => None,
+            answer => Some(Answer::parse(answer)?),
+        };
+        self.met.note(&claim.name, !matches!(answer, Some(Answer::Granted(_))));
+        // Whoever wants a place in the queue has to ask for one.
+        let is_final = matches!((answer, if_busy), (Some(Answer::Granted(_)), _) | (Some(_), IfBusy::Leave));
+        Ok(answer.filter(|_| is_final).map(|answer| (answer, sent)))
     }
 
     /// Tries once and leaves nothing behind if the lock is busy.

@@ -197,7 +197,7 @@ impl Native {
         let answer = script::HOLDERS.run(&live, &keys.all(), &[LISTED_HOLDERS.as_bytes()]).await;
         let listed = match answer {
             Ok(answer) => Sharers::parse(answer)?,
-            Err(e) => return Err(explain_with_key(&live, &keys, e).await.with_name(&record.name)),
+            Err(e) => return Err(explain_with_key(&live, keys.lock(), e).await.with_name(&record.name)),
         };
         record.unlisted = listed.count.saturating_sub(listed.holders.len() as u64);
         record.holders = listed.holders;
@@ -210,7 +210,7 @@ impl Native {
         match live.query(redis::cmd("ZCARD").arg(keys.queue())).await {
             Ok(Value::Int(n)) => Ok(u32::try_from(n).unwrap_or(u32::MAX)),
             Ok(other) => Err(unexpected(&format!("{other:?}"))),
-            Err(e) => Err(explain_with_key(&live, &keys, e).await),
+            Err(e) => Err(explain_with_key(&live, keys.lock(), e).await),
         }
     }
 }

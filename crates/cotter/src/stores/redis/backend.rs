@@ -5,6 +5,7 @@ use super::connection::Link;
 use super::errors::{Sent, explain, is_moving, unexpected};
 use super::foreign::explain_with_key;
 use super::live::Live;
+use super::met::Met;
 use super::names::{Keys, LockKeys};
 use super::script::{self, Script};
 use super::state::{Block, micros, text, turns};
@@ -18,7 +19,7 @@ use crate::backend::{
 };
 use crate::{Error, Moment, Name, Result};
 use async_trait::async_trait;
-use redis::{RedisError, RedisResult, Value};
+use redis::{RedisResult, Value};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -28,6 +29,7 @@ pub(super) struct Native {
     pub(super) link: Arc<Link>,
     pub(super) shared: Arc<Shared>,
     pub(super) keys: Keys,
+    pub(super) met: Met,
     pub(super) subscription: Subscription,
     info: Info,
     /// The time for which a free name is remembered, in milliseconds, as the scripts take it.
@@ -53,7 +55,8 @@ impl Native {
         let subscription = Subscription::new(&link, &shared.waiters, channel, retain.clone());
         let handed_over_px = px(UNCONFIRMED_TTL, options.retain);
         let keys = Keys::new(options);
-        Self { keys, subscription, info, retain, handed_over_px, link, shared }
+        let met = Met::default();
+        Self { keys, met, subscription, info, retain, handed_over_px, link, shared }
     }
 
     pub(super) fn now(&self) -> Moment {
@@ -93,12 +96,25 @@ impl Native {
         let (id, used, rest) = (claim.id.hex(), turns(leave.used), leave.keep_for.map(micros));
         let mut args: Vec<&[u8]> = vec![&id, &used, self.retain.as_bytes(), self.handed_over_px.as_bytes()];
         args.extend(rest.as_ref().map(<[u8; 14]>::as_slice));
+        let is_voting = self.shared.voting.is_some();
+        if claim.mode == Mode::Exclusive && rest.is_none() && !is_voting && !self.met.others(&claim.name) {
+            if release_alone(live, &self.keys.lock(&claim.name), &args[..3]).await? {
+                return Ok(Release::Freed);
+            }
+            self.met.note(&claim.name, true);
+        }
         let keys = self.keys.of(&claim.name);
-        let script = if self.shared.voting.is_some() { &script::RELEASE_VOTE } else { &script::RELEASE };
+        let script = if is_voting { &script::RELEASE_VOTE } else { &script::RELEASE };
         let answer = match script.run(live, &keys.all(), &args).await {
-            // Boxed, or the future of every release would have room for it.
-            Err(e) if is_moving(&e) => Box::pin(release_alone(live, &keys, &args, e)).await,
-            answer => answered(live, &keys, answer).await,
+            // Whether somebody waits is in other keys, some of which may have moved to another node; but if nobody does, the lock
+            // itself says so, and its holder need not wait for the others. Boxed, or the future of every release would have
+            // room for it.
+            Err(e) if is_moving(&e) => match Box::pin(release_alone(live, keys.lock(), &args)).await {
+                Ok(true) => return Ok(Release::Freed),
+                Ok(false) => Err(explain(e, Sent::Yes)),
+                Err(e) => Err(e),
+            },
+            answer => answered(live, keys.lock(), answer).await,
         };
         let answer = answer.map_err(|e| e.with_name(&claim.name))?;
         match self.finish(live, &keys, &answer).await {
@@ -112,23 +128,25 @@ impl Native {
 
 /// Runs a script on all keys of a name and returns its text.
 pub(super) async fn run_on(script: &Script, live: &Live, keys: &LockKeys, args: &[&[u8]]) -> Result<String> {
-    answered(live, keys, script.run(live, &keys.all(), args).await).await
+    answered(live, keys.lock(), script.run(live, &keys.all(), args).await).await
 }
 
-async fn answered(live: &Live, keys: &LockKeys, answer: RedisResult<Value>) -> Result<String> {
+/// The text of an answer about the name with this lock.
+pub(super) async fn answered(live: &Live, lock: &str, answer: RedisResult<Value>) -> Result<String> {
     match answer {
         Ok(answer) => text(answer),
-        Err(e) => Err(explain_with_key(live, keys, e).await),
+        Err(e) => Err(explain_with_key(live, lock, e).await),
     }
 }
 
-/// Releases a lock while a node of a cluster gives its slot away. Whether somebody waits is in other keys, some of which may have
-/// moved; but if nobody does, the lock itself says so, and its holder need not wait for the others. Otherwise returns `e`.
-async fn release_alone(live: &Live, keys: &LockKeys, args: &[&[u8]], e: RedisError) -> Result<String> {
-    let answer = script::RELEASE_ALONE.run(live, &[keys.lock()], args).await;
-    match answered(live, keys, answer).await? {
-        answer if answer == "?" => Err(explain(e, Sent::Yes)),
-        answer => Ok(answer),
+/// Releases a lock that nobody waits for. It needs one key, which a node of a cluster has until it gives that away, and few
+/// arguments, which are most of what a script costs. False if somebody waits, or the claim does not hold it.
+async fn release_alone(live: &Live, lock: &str, args: &[&[u8]]) -> Result<bool> {
+    let answer = script::RELEASE_ALONE.run(live, &[lock], args).await;
+    match answered(live, lock, answer).await?.as_str() {
+        "f" => Ok(true),
+        "?" => Ok(false),
+        other => Err(unexpected(other)),
     }
 }
 

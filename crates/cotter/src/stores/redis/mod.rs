@@ -21,7 +21,7 @@
 //! | `script`, `lua/` | running Lua scripts, and their sources |
 //! | `names`, `state`, `sharers` | the keys of a name; parsing strings of the scripts; parsing the list of its sharers |
 //! | `backend` | the contract in native mode |
-//! | `acquire`, `renewal`, `batch` | acquire requests; extending grants; running requests concurrently |
+//! | `acquire`, `met`, `renewal`, `batch` | acquire requests; names where others were met; extending grants; running requests concurrently |
 //! | `waiting`, `waiters`, `wake` | waiting in a queue; the claims that wait; the subscription that wakes them |
 //! | `adopt` | passing a grant from one claim to another |
 //! | `replicated`, `acknowledged` | `replicas=`: what replicas have not acknowledged does not count; requesting acknowledgement |
@@ -54,6 +54,7 @@ mod given;
 mod identity;
 mod live;
 mod member;
+mod met;
 mod names;
 mod notes;
 mod older;

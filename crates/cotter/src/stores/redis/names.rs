@@ -98,6 +98,13 @@ impl Keys {
         LockKeys::new(&self.lock(name))
     }
 
+    /// The keys that a free lock is known by: its own, and its queue.
+    pub(super) fn of_free(&self, name: &str) -> (String, String) {
+        let lock = self.lock(name);
+        let queue = [&lock, QUEUE].concat();
+        (lock, queue)
+    }
+
     /// The key that counts the grants of a name in a quorum whose members speak the plain protocol.
     pub(super) fn count(&self, name: &Name) -> String {
         self.lock(name) + ":count"

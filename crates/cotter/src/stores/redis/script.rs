@@ -53,6 +53,7 @@ macro_rules! scripts {
 
 scripts! {
     ACQUIRE: "acquire", Memory::Needed;
+    ACQUIRE_FREE: "acquire_free", Memory::Needed;
     // The same request of a claim that is in the queue already: it must be able to hand over.
     ACQUIRE_AGAIN: "acquire", Memory::NotNeeded;
     SHARE: "share", Memory::Needed;
@@ -103,7 +104,7 @@ macro_rules! parts {
 
 /// Parts that several scripts include, or that would make one too long.
 const PARTS: &[(&str, &str)] = parts! {
-    "now" "lease" "state" "reserve" "first_claim" "queue" "silence" "line" "join"
+    "now" "lease" "state" "reserve" "first_claim" "free" "queue" "silence" "line" "join"
     "hand_over" "pass_on" "settle" "busy"
     "sharers" "shares" "compose" "sweep" "mend" "new_share" "keep_shares"
     "lone_reader" "unfold" "share_out" "give_back" "extend_alone" "extend_record" "evict_sharers" "adopt_share"

@@ -14,13 +14,7 @@ local state = redis.call('GET', KEYS[1])
 --@include now
 local id = ARGV[1]
 local FREE = '--------------------------------'
-if state and string.sub(state, 1, 37) == '1--- --------------------------------'
-  or not state and #redis.call('ZRANGE', KEYS[2], '0', '0') == 0 then
-  --@include first_claim
-  redis.call('SET', KEYS[1], '1--- ' .. id .. ' ' .. number .. ' ' .. now .. ' ' .. now .. ' ' .. turns .. ' '
-    .. ARGV[2] .. ' ' .. ARGV[4], 'PX', ARGV[5])
-  return 'g' .. number .. turns .. ARGV[2]
-end
+--@include free
 --@include lease
 --@include sweep
 if held and holder == id then
