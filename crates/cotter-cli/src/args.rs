@@ -5,6 +5,7 @@ use crate::doctor::Doctor;
 use crate::elect::Elect;
 use crate::evict::Evict;
 use crate::global::Global;
+use crate::grouped::grouped;
 use crate::jobs::Jobs;
 use crate::latch::Latch;
 use crate::list::List;
@@ -84,8 +85,13 @@ pub(crate) fn takes(command: &str, global: &Arg) -> bool {
     global.get_id() != "json" || !WITHOUT_JSON.contains(&command)
 }
 
-/// The command line with the global options in short form in the help of each command; `cotter --help` has the long form.
-pub(crate) fn with_short_globals() -> clap::Command {
+/// The command line as its help shows it: the commands in groups, and the global options in short form in the help of each command;
+/// `cotter --help` has the long form.
+pub(crate) fn for_help() -> clap::Command {
+    grouped(with_short_globals())
+}
+
+fn with_short_globals() -> clap::Command {
     let cotter = Cli::command();
     let globals: Vec<_> = cotter.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
     cotter.mut_subcommands(|command| {

@@ -10,7 +10,7 @@ use cotter_scheduler::Zone;
 use serde_json::json;
 use std::io::Write;
 
-/// Print the guarantees of the store, and problems in its setup that weaken them
+/// Print what the store guarantees, and what weakens that
 ///
 /// Takes a lock of a reserved name, cotter:doctor, and gives it back. Exits with 78 if there is a problem: something does not
 /// work, or two holders are possible in ordinary operation. A warning may lower the level as well, if a crash or a failover

@@ -2,7 +2,7 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `args`, `global`, `usage`, `generate` | the command line; global options; usage errors and help; completions and manual pages |
+//! | `args`, `global`, `grouped`, `usage`, `generate` | the command line; global options; the list of commands in its help; usage errors and help; completions and manual pages |
 //! | `run/`, `command/` | `cotter run`; a command under a guard, in its shim |
 //! | `ticket/` | locks for scripts: `acquire`, `renew`, `release` |
 //! | `elect/`, `latch` | `cotter elect`: a command under a leadership; `cotter latch` |
@@ -28,6 +28,7 @@ mod evict;
 mod exit_codes;
 mod generate;
 mod global;
+mod grouped;
 mod jobs;
 mod latch;
 mod list;

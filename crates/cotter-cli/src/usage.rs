@@ -9,17 +9,19 @@ use std::io::Write;
 /// Prints the help, the version, or a one-line error.
 pub(crate) fn answer(error: &Error) -> Exit {
     match error.kind() {
-        ErrorKind::DisplayHelp => {
-            let shorter = args::with_short_globals().try_get_matches_from(std::env::args_os());
-            print(shorter.as_ref().err().unwrap_or(error))
-        }
+        ErrorKind::DisplayHelp => print(for_help().as_ref().unwrap_or(error)),
         ErrorKind::DisplayVersion => print(error),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            let _ = error.print();
+            let _ = for_help().as_ref().unwrap_or(error).print();
             Exit::Usage
         }
         _ => fail(&Failure::usage(one_line(&error.render().to_string()))),
     }
+}
+
+/// The same with the help as people see it.
+fn for_help() -> Option<Error> {
+    args::for_help().try_get_matches_from(std::env::args_os()).err()
 }
 
 /// Prints what was asked for.
