@@ -92,19 +92,24 @@ impl Native {
         Ok(self.finish(&live, &keys, &answer).await.to_owned())
     }
 
+    /// Whether it can be expected that nobody else wants what this claim has.
+    fn is_alone(&self, claim: &Claim) -> bool {
+        claim.mode == Mode::Exclusive && self.shared.voting.is_none() && !self.met.others(&claim.name)
+    }
+
     async fn release_on(&self, live: &Live, claim: &Claim, leave: Leave) -> Result<Release> {
         let (id, used, rest) = (claim.id.hex(), turns(leave.used), leave.keep_for.map(micros));
         let mut args: Vec<&[u8]> = vec![&id, &used, self.retain.as_bytes(), self.handed_over_px.as_bytes()];
         args.extend(rest.as_ref().map(<[u8; 14]>::as_slice));
-        let is_voting = self.shared.voting.is_some();
-        if claim.mode == Mode::Exclusive && rest.is_none() && !is_voting && !self.met.others(&claim.name) {
-            if release_alone(live, &self.keys.lock(&claim.name), &args[..3]).await? {
+        if leave.keep_for.is_none() && self.is_alone(claim) {
+            let freed = release_alone(live, &self.keys.lock(&claim.name), &args[..3]).await;
+            if freed.map_err(|e| e.with_name(&claim.name))? {
                 return Ok(Release::Freed);
             }
             self.met.note(&claim.name, true);
         }
         let keys = self.keys.of(&claim.name);
-        let script = if is_voting { &script::RELEASE_VOTE } else { &script::RELEASE };
+        let script = if self.shared.voting.is_some() { &script::RELEASE_VOTE } else { &script::RELEASE };
         let answer = match script.run(live, &keys.all(), &args).await {
             // Whether somebody waits is in other keys, some of which may have moved to another node; but if nobody does, the lock
             // itself says so, and its holder need not wait for the others. Boxed, or the future of every release would have
