@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use std::{mem, thread};
 
 /// Far beyond what any program takes, on a busy machine as well: who has not ended by then hangs.
-const TIME_LIMIT: Duration = Duration::from_secs(40 * 60);
+const TIME_LIMIT: Duration = Duration::from_secs(25 * 60);
 
 /// The same for a test by itself.
 const TIME_LIMIT_ALONE: Duration = Duration::from_secs(10 * 60);
