@@ -137,6 +137,7 @@ async fn the_rows_of_redis_are_true() {
         ("`redis:` `mode=plain`", "mode=plain"),
         ("`redis:` `mode=getset`", "mode=getset"),
         ("`redis:` `mode=redisson`", "mode=redisson"),
+        ("`redis:` `recipe=fair`", "mode=redisson&recipe=fair"),
     ] {
         assert_true(store, &server.url(options)).await;
     }
@@ -221,7 +222,7 @@ async fn the_row_of_a_quorum_is_true() {
 /// A column that no test compares could be wrong.
 #[test]
 fn every_mode_is_compared() {
-    const MODES: [&str; 22] = [
+    const MODES: [&str; 23] = [
         "memory:",
         "file:",
         "flock:",
@@ -229,6 +230,7 @@ fn every_mode_is_compared() {
         "mode=plain",
         "mode=getset",
         "mode=redisson",
+        "recipe=fair",
         "redlock:",
         "etcd:",
         "dialect=concurrency",

@@ -14,7 +14,8 @@ fn fixture(options: &str) -> Fixture {
     let native = !options.contains("mode=");
     let key = move |name: &Name| if native { format!("cotter:{{{name}}}") } else { name.to_string() };
     let removing = server.clone();
-    let mode = options.split('&').find(|option| option.starts_with("mode="));
+    let modes = options.split('&').filter(|option| option.starts_with("mode=") || *option == "recipe=fair");
+    let mode = modes.last();
     let row = mode.map_or("`redis:`".to_owned(), |mode| format!("`redis:` `{mode}`"));
     let (port, options) = (server.port(), options.to_owned());
     let url = move |proxy: &Proxy| proxy.redis_url(&options);
@@ -53,6 +54,12 @@ cotter::conformance_tests!(
     #[ignore = "needs redis-server"]
     redisson,
     fixture("mode=redisson")
+);
+
+cotter::conformance_tests!(
+    #[ignore = "needs redis-server"]
+    redisson_fair,
+    fixture("mode=redisson&recipe=fair")
 );
 
 cotter::conformance_tests!(

@@ -159,7 +159,7 @@ async fn whatever_stands_at_the_key_is_not_ours() {
 #[ignore = "needs redis-server"]
 async fn a_release_whose_reply_is_lost_has_released() {
     let server = Redis::start();
-    for options in ["", "mode=plain", "mode=getset", "mode=redisson"] {
+    for options in ["", "mode=plain", "mode=getset", "mode=redisson", "mode=redisson&recipe=fair"] {
         let proxy = Proxy::start(server.port());
         let client = client(&proxy.redis_url(&format!("timeout=300ms&{options}")), TTL).await;
         let guard = client.mutex("a").lock().await.unwrap();

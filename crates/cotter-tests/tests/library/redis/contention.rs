@@ -142,6 +142,7 @@ async fn every_process_has_its_turn_with_getset() {
 #[ignore = "needs redis-server"]
 async fn every_process_has_its_turn_with_redisson() {
     every_process_has_its_turn("mode=redisson").await;
+    every_process_has_its_turn("mode=redisson&recipe=fair").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -265,7 +265,7 @@ async fn the_doctor_sees_eviction() {
 async fn evalsha_script_and_subscribe_are_not_needed() {
     let server = Redis::builder().without("EVALSHA").without("SCRIPT").without("SUBSCRIBE").start();
     assert!(server.command(&["EVALSHA", "x", "0"]).contains("unknown command"));
-    for options in ["", "mode=plain", "mode=getset", "mode=redisson"] {
+    for options in ["", "mode=plain", "mode=getset", "mode=redisson", "mode=redisson&recipe=fair"] {
         let (one, other) = (client(&server.url(options), TTL).await, client(&server.url(options), TTL).await);
         let guard = one.mutex("a").lock().await;
         let guard = guard.unwrap_or_else(|e| panic!("violation[refused]: {options} needs more: {e}"));

@@ -242,7 +242,7 @@ fn cut(server: &Redis) {
 #[ignore = "needs redis-server"]
 async fn an_idle_connection_that_was_cut_fails_no_call() {
     let server = Redis::start();
-    for mode in ["", "mode=plain", "mode=getset", "mode=redisson"] {
+    for mode in ["", "mode=plain", "mode=getset", "mode=redisson", "mode=redisson&recipe=fair"] {
         let client = client(&server.url(mode), TTL).await;
         for round in 0..5 {
             let idle = async || {

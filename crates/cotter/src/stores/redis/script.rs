@@ -87,8 +87,10 @@ scripts! {
     GETSET_EXTEND: "getset_extend", Memory::NotNeeded;
     GETSET_RELEASE: "getset_release", Memory::NotNeeded;
     REDISSON_ACQUIRE: "../redisson/lua/acquire", Memory::Needed;
+    REDISSON_FAIR: "../redisson/lua/fair", Memory::Needed;
     REDISSON_EXTEND: "../redisson/lua/extend", Memory::NotNeeded;
     REDISSON_RELEASE: "../redisson/lua/release", Memory::NotNeeded;
+    REDISSON_FAIR_RELEASE: "../redisson/lua/fair_release", Memory::NotNeeded;
     REDISSON_SHARE: "../redisson/lua/share", Memory::Needed;
     REDISSON_LEAVE: "../redisson/lua/leave", Memory::NotNeeded;
     REDISSON_SETTLE: "../redisson/lua/settle", Memory::NotNeeded;
@@ -109,7 +111,7 @@ const PARTS: &[(&str, &str)] = parts! {
     "sharers" "shares" "compose" "sweep" "mend" "new_share" "keep_shares"
     "lone_reader" "unfold" "share_out" "give_back" "extend_alone" "extend_record" "evict_sharers" "adopt_share"
     "release_head" "voting" "reserve_vote" "plain_count" "acquire" "share" "release"
-    "../redisson/lua/draw"
+    "../redisson/lua/draw" "../redisson/lua/fair_head" "../redisson/lua/fair_wake"
 };
 
 impl Script {

@@ -6,7 +6,7 @@ use cotter::backend::{Backend, Claim, Mode, Until};
 use cotter::{Client, Lease, LossCause};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Redis;
-use cotter_testkit::timing::{FAR, Stopwatch, happens};
+use cotter_testkit::timing::{FAR, Stopwatch, eventually, happens};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use std::time::Duration;
 
 const MODE: &str = "mode=redisson";
 const FENCED: &str = "mode=redisson&recipe=fenced";
+const FAIR: &str = "mode=redisson&recipe=fair";
 const READ_WRITE: &str = "mode=redisson&recipe=rwlock";
 /// Nobody is woken by the end of such a lease.
 const LONG: Duration = Duration::from_secs(3600);
@@ -191,6 +192,108 @@ async fn other_locks_of_redisson_on_the_same_name_do_what_the_page_says() {
         assert_eq!(theirs.ask(kind, "release", kind), "free");
         assert!(take(&ours, &claim(kind, LONG)).await, "{kind} was given back");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server and Redisson"]
+async fn fair_locks_of_redisson_and_cotter_exclude_and_wake_each_other() {
+    let server = Redis::start();
+    let mut theirs = redisson(&server);
+    let ours = backend(&server.url(FAIR)).await;
+    for name in ["orders", "{shop}:orders"] {
+        exclude_each_other(&ours, &mut theirs, Mode::Exclusive, "fair", (name, name)).await;
+        wake_each_other(&ours, &mut theirs, Mode::Exclusive, "fair", name).await;
+        assert_eq!(server.command(&["KEYS", &format!("*{name}*")]).lines().count(), 1, "a counter is left");
+    }
+}
+
+/// One who came first is served first, whichever library it has.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server and Redisson"]
+async fn redisson_and_cotter_stand_in_one_line() {
+    let server = Redis::start();
+    let (mut theirs, mut others) = (redisson(&server), redisson(&server));
+    let ours = backend(&server.url(FAIR)).await;
+    let in_line = async |n: usize| {
+        let length = || server.command(&["LLEN", "redisson_lock_queue:{orders}"]) == n.to_string();
+        eventually("all are in line", length).await;
+    };
+    let wait = || {
+        let (ours, wanted) = (ours.clone(), claim("orders", LONG));
+        let claim = wanted.clone();
+        let waiting = async move { ours.acquire(&claim, Until::Forever).await.unwrap().granted().is_some() };
+        (wanted, tokio::spawn(waiting))
+    };
+    for round in 0..3 {
+        let held = claim("orders", LONG);
+        assert!(take(&ours, &held).await);
+        theirs.order("fair", "wait", "orders");
+        in_line(1).await;
+        let (second, ours_second) = wait();
+        in_line(2).await;
+        others.order("fair", "wait", "orders");
+        in_line(3).await;
+        let (fourth, ours_fourth) = wait();
+        in_line(4).await;
+        ours.release(&held, USED).await.unwrap();
+        assert_eq!(theirs.answer(), "held");
+        assert!(others.is_silent() && !ours_second.is_finished(), "violation[lost-place]: round {round}");
+        assert_eq!(theirs.ask("fair", "release", "orders"), "free");
+        assert!(happens("the second is served", ours_second).await.unwrap());
+        assert!(others.is_silent() && !ours_fourth.is_finished(), "violation[lost-place]: round {round}");
+        ours.release(&second, USED).await.unwrap();
+        assert_eq!(others.answer(), "held");
+        assert!(!ours_fourth.is_finished(), "violation[lost-place]: round {round}");
+        assert_eq!(others.ask("fair", "release", "orders"), "free");
+        assert!(happens("the last is served", ours_fourth).await.unwrap());
+        ours.release(&fourth, USED).await.unwrap();
+    }
+}
+
+/// A process of Redisson that dies in line would keep its own kind out for five minutes and a lease.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server and Redisson"]
+async fn a_dead_redisson_in_line_is_passed_over() {
+    let server = Redis::start();
+    let mut theirs = redisson(&server);
+    let mut behind = redisson(&server);
+    let ours = backend(&server.url(FAIR)).await;
+    let held = claim("orders", LONG);
+    assert!(take(&ours, &held).await);
+    let length = |n: &'static str| server.command(&["LLEN", "redisson_lock_queue:{orders}"]) == n;
+    theirs.order("fair", "wait", "orders");
+    eventually("it is in line", || length("1")).await;
+    let waiting = tokio::spawn({
+        let (ours, wanted) = (ours.clone(), claim("orders", Duration::from_secs(2)));
+        async move { ours.acquire(&wanted, Until::Forever).await.unwrap().granted().is_some() }
+    });
+    eventually("both are in line", || length("2")).await;
+    behind.order("fair", "wait", "orders");
+    eventually("all are in line", || length("3")).await;
+    drop(theirs);
+    ours.release(&held, USED).await.unwrap();
+    assert!(happens("it is passed over", waiting).await.unwrap());
+    assert_eq!(behind.answer(), "held", "a lease of two seconds ends");
+}
+
+/// As `forceUnlock` does: it tells the first in line.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server and Redisson"]
+async fn a_fair_lock_that_is_forced_open_is_passed_on() {
+    let server = Redis::start();
+    let mut theirs = redisson(&server);
+    let ours = client(&server.url(FAIR), LONG).await;
+    let in_line = || server.command(&["LLEN", "redisson_lock_queue:{orders}"]) == "1";
+    let guard = ours.mutex("orders").lock().await.unwrap();
+    theirs.order("fair", "wait", "orders");
+    eventually("it is in line", in_line).await;
+    drop(ours.admin().evict_with("orders", cotter::EvictOrder::new().at_once()).await.unwrap());
+    assert_eq!(theirs.answer(), "held");
+    drop(guard);
+    let waiting = tokio::spawn(ours.mutex("orders").lock());
+    eventually("we are in line", in_line).await;
+    assert_eq!(theirs.ask("fair", "force", "orders"), "free");
+    happens("it is ours", waiting).await.unwrap().unwrap().finish().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

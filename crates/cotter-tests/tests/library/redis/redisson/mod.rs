@@ -1,6 +1,7 @@
 //! `mode=redisson` beside Redisson itself, and by itself.
 
 mod course;
+mod fair;
 mod java;
 mod readers;
 mod rules;

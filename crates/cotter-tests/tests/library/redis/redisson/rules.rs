@@ -10,6 +10,7 @@ use cotter_testkit::timing::{Stopwatch, happens};
 use std::time::Duration;
 
 const MODE: &str = "mode=redisson";
+const FAIR: &str = "mode=redisson&recipe=fair";
 const TTL: Duration = Duration::from_secs(20);
 const LONG: Duration = Duration::from_secs(3600);
 const NOW: EvictOrder = EvictOrder::new().at_once();
@@ -19,8 +20,14 @@ const THEIRS: &str = "6c1f7c5e-2a44-4b6c-8a55-1c2b7d1f0a11:1";
 #[tokio::test]
 #[ignore = "needs redis-server"]
 async fn a_repeated_request_enters_once() {
+    for mode in [MODE, FAIR] {
+        it_enters_once(mode).await;
+    }
+}
+
+async fn it_enters_once(mode: &str) {
     let server = Redis::start();
-    let ours = backend(&server.url(MODE)).await;
+    let ours = backend(&server.url(mode)).await;
     let held = claim("a", TTL);
     let first = take(&ours, &held).await;
     let again = take(&ours, &held).await;
@@ -36,9 +43,15 @@ async fn a_repeated_request_enters_once() {
 #[tokio::test]
 #[ignore = "needs redis-server"]
 async fn a_grant_whose_answer_is_lost_is_found_again() {
+    for mode in [MODE, FAIR] {
+        it_is_found_again(mode).await;
+    }
+}
+
+async fn it_is_found_again(mode: &str) {
     let server = Redis::start();
     let proxy = Proxy::start(server.port());
-    let ours = backend(&proxy.redis_url(MODE)).await;
+    let ours = backend(&proxy.redis_url(mode)).await;
     let held = claim("a", TTL);
     proxy.lose_reply(b"$22\r\ng", Loss::Cut);
     assert!(ours.acquire(&held, Until::Now).await.unwrap_err().outcome_unknown());
@@ -71,7 +84,13 @@ async fn a_renewal_extends_nobody_else() {
 #[ignore = "needs redis-server"]
 async fn whatever_ends_a_hold_wakes_those_who_wait() {
     let server = Redis::start();
-    let (one, other) = (client(&server.url(MODE), LONG).await, client(&server.url(MODE), LONG).await);
+    for mode in [MODE, FAIR] {
+        they_are_woken(&server.url(mode)).await;
+    }
+}
+
+async fn they_are_woken(url: &str) {
+    let (one, other) = (client(url, LONG).await, client(url, LONG).await);
     for how in ["release", "evict", "keep"] {
         let guard = one.mutex("a").lock().await.unwrap();
         let waiting = tokio::spawn(other.mutex("a").lock());
@@ -126,9 +145,18 @@ async fn a_lock_of_redisson_is_shown_and_evicted() {
 #[ignore = "needs redis-server"]
 async fn keys_of_other_programs_are_named_and_kept() {
     let server = Redis::start();
-    let ours = client(&server.url(MODE), TTL).await;
     server.command(&["SET", "a", "me"]);
     server.command(&["SET", "redisson_lock_token:{b}", "many"]);
+    for mode in [MODE, FAIR] {
+        they_are_named(&client(&server.url(mode), TTL).await).await;
+    }
+    assert_eq!([server.command(&["GET", "a"]), server.command(&["EXISTS", "b"])], ["me", "0"]);
+    server.command(&["SET", "redisson_lock_queue:{c}", "many"]);
+    let error = client(&server.url(FAIR), TTL).await.mutex("c").try_lock().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ForeignKey, "{error}");
+}
+
+async fn they_are_named(ours: &cotter::Client) {
     for error in [
         ours.mutex("a").try_lock().await.unwrap_err(),
         ours.mutex("a").lock().await.unwrap_err(),
@@ -138,7 +166,6 @@ async fn keys_of_other_programs_are_named_and_kept() {
     ] {
         assert_eq!(error.kind(), ErrorKind::ForeignKey, "{error}");
     }
-    assert_eq!([server.command(&["GET", "a"]), server.command(&["EXISTS", "b"])], ["me", "0"]);
 }
 
 #[tokio::test]

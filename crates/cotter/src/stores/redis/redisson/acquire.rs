@@ -1,6 +1,7 @@
 //! Acquire requests.
 
 use super::backend::Redisson;
+use super::fair::{Ahead, Place};
 use super::names;
 use super::recipe::Recipe;
 use crate::backend::{Claim, Grant, Mode};
@@ -15,8 +16,15 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(super) enum Tried {
     Granted(Grant),
-    /// Held by others, for this long unless they extend or release it; `None` if the lock has no expiry.
-    Taken(Option<Duration>),
+    Taken(Taken),
+}
+
+/// The lock is held by others, or it is their turn.
+#[derive(Debug)]
+pub(super) struct Taken {
+    /// The rest of the lease, unless they extend or release it; `None` if the lock has no expiry.
+    pub(super) left: Option<Duration>,
+    pub(super) ahead: Ahead,
 }
 
 impl Tried {
@@ -30,22 +38,34 @@ impl Tried {
 
 impl Redisson {
     /// Tries once to acquire the lock.
-    pub(super) async fn try_once(&self, claim: &Claim) -> Result<Tried> {
+    pub(super) async fn try_once(&self, claim: &Claim, place: Place<'_>) -> Result<Tried> {
         let live = self.link.live().await?;
-        let (owner, tokens) = (self.owner(claim), names::tokens(&claim.name));
+        let (name, owner, tokens) = (&claim.name, self.owner(claim), names::tokens(&claim.name));
         let (ttl, turns) = (millis(claim.ttl).to_string(), turns(claim.turns.max(1)));
-        let kept = self.tokens_are_kept(claim);
-        let mode = self.recipe().mode();
-        let args: [&[u8]; 5] = [owner.as_bytes(), ttl.as_bytes(), kept.as_bytes(), &turns, mode.as_bytes()];
-        let lease = names::lease(&claim.name, &owner, 1);
-        let keys = [&*claim.name, &*tokens, &*lease];
-        let (script, keys, args) = match claim.mode {
-            Mode::Exclusive => (&script::REDISSON_ACQUIRE, &keys[..2], &args[..]),
-            _ => (&script::REDISSON_SHARE, &keys[..], &args[..3]),
+        let (kept, lease) = (self.tokens_are_kept(claim), names::lease(name, &owner, 1));
+        let line =
+            (self.recipe() == Recipe::Fair).then(|| (names::line(name), names::channels_in_line(name)));
+        let mut keys = vec![&**name, &*tokens];
+        let mut args: Vec<&[u8]> = vec![owner.as_bytes(), ttl.as_bytes(), kept.as_bytes()];
+        let script = match (claim.mode, &line) {
+            (Mode::Exclusive, Some((line, channels))) => {
+                keys.extend(line.iter().map(String::as_str));
+                let [stays, passed] = place.args();
+                args.extend([&turns[..], channels.as_bytes(), stays.as_bytes(), passed.as_bytes()]);
+                &script::REDISSON_FAIR
+            }
+            (Mode::Exclusive, None) => {
+                args.extend([&turns[..], self.recipe().mode().as_bytes()]);
+                &script::REDISSON_ACQUIRE
+            }
+            _ => {
+                keys.push(&lease);
+                &script::REDISSON_SHARE
+            }
         };
         let sent = self.link.now();
         let request = self.shared.in_flight.send(claim.id, live.number, self.link.arrives_by(sent));
-        let answer = script.run(&live, keys, args).await;
+        let answer = script.run(&live, &keys, &args).await;
         let answer = answer.map_err(|e| explain(e, Sent::Yes).with_name(&claim.name)).and_then(text);
         if !answer.as_ref().is_err_and(Error::outcome_unknown) {
             request.answered();
@@ -70,7 +90,10 @@ impl Redisson {
                 let left = millis_left(rest.get(16..)?)?.unwrap_or(claim.ttl);
                 Some(Tried::Granted(self.issue(claim, block, sent, left)))
             }
-            b'b' => Some(Tried::Taken(millis_left(rest)?)),
+            b'b' => {
+                let (left, ahead) = rest.split_once(' ').unwrap_or((rest, ""));
+                Some(Tried::Taken(Taken { left: millis_left(left)?, ahead: Ahead::parse(ahead) }))
+            }
             _ => None,
         }
     }
@@ -79,7 +102,9 @@ impl Redisson {
     fn tokens_are_kept(&self, claim: &Claim) -> String {
         match self.recipe() {
             Recipe::Fenced => String::new(),
-            Recipe::Lock | Recipe::RwLock => millis(claim.ttl + self.shared.options.retain).to_string(),
+            Recipe::Lock | Recipe::Fair | Recipe::RwLock => {
+                millis(claim.ttl + self.shared.options.retain).to_string()
+            }
         }
     }
 

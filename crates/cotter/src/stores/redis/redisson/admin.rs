@@ -3,6 +3,7 @@
 use super::backend::{EVICTED, Redisson};
 use super::look::Look;
 use super::names;
+use super::recipe::Recipe;
 use crate::backend::{Admin, Cursor, EvictOrder, Eviction, Filter, Finding, Mode, Page, Record};
 use crate::stores::redis::errors::{Sent, explain};
 use crate::stores::redis::script::Script;
@@ -17,7 +18,7 @@ impl Admin for Redisson {
         let Some(name) = &filter.exact else { return Err(cannot_list()) };
         let found = Look::parse(self.ask(&script::REDISSON_LOOK, name, &[]).await?)?;
         let record = found.map_or_else(|| Record::free(name.clone()), |look| look.record(name));
-        let wanted = filter.free_too || !record.holders.is_empty();
+        let wanted = filter.free_too || !record.holders.is_empty() || record.waiters > Some(0);
         Ok(Page::new(wanted.then_some(record).into_iter().collect(), None))
     }
 
@@ -26,7 +27,10 @@ impl Admin for Redisson {
             return Err(unsupported("mode=redisson keeps no tokens with its locks; evict without a token"));
         }
         let (recipe, when) = (self.recipe(), if order.now { "now" } else { "" });
-        let channel = names::channel(recipe, name);
+        let channel = match recipe {
+            Recipe::Fair => names::channels_in_line(name),
+            _ => names::channel(recipe, name),
+        };
         let args = [&*channel, recipe.message(Mode::Exclusive), EVICTED, when].map(str::as_bytes);
         let answer = self.ask(&script::REDISSON_EVICT, name, &args).await?;
         if matches!(&answer, Value::BulkString(text) if text == b"e") {
@@ -41,7 +45,8 @@ impl Admin for Redisson {
 
     async fn diagnose(&self) -> Result<Vec<Finding>> {
         let mut findings = doctor::diagnose(&self.link, &self.shared.options).await?;
-        findings.extend(LIMITS.map(|(subject, limit)| Finding::limits(subject, limit)));
+        let limits = if self.recipe() == Recipe::Fair { &LIMITS[1..] } else { &LIMITS[..] };
+        findings.extend(limits.iter().map(|(subject, limit)| Finding::limits(*subject, *limit)));
         let channel = format!("{}:{{cotter:doctor}}", names::channels(self.recipe()));
         findings.push(rights::messages(&self.link, &channel).await);
         Ok(findings)
@@ -52,7 +57,7 @@ impl Admin for Redisson {
 const LIMITS: [(&str, &str); 2] = [
     (
         "order",
-        "Redisson's locks have no order: all who wait are told of a release, and the first to ask gets the lock",
+        "an RLock of Redisson has no order (an RFairLock has: recipe=fair): all who wait are told of a release, and the first to ask gets the lock",
     ),
     (
         "tokens",
@@ -64,7 +69,10 @@ impl Redisson {
     /// Runs a script on the lock of a name and its counter.
     async fn ask(&self, script: &Script, name: &Name, args: &[&[u8]]) -> Result<Value> {
         let live = self.link.live().await?;
-        let answer = script.run(&live, &[name, &names::tokens(name)], args).await;
+        let (tokens, [line, stays]) = (names::tokens(name), names::line(name));
+        let keys = [&**name, &*tokens, &*line, &*stays];
+        let keys = if self.recipe() == Recipe::Fair { &keys[..] } else { &keys[..2] };
+        let answer = script.run(&live, keys, args).await;
         answer.map_err(|e| explain(e, Sent::Yes).with_name(name))
     }
 }

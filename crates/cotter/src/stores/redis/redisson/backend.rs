@@ -1,5 +1,6 @@
 //! The contract with Redisson's locks.
 
+use super::fair::Place;
 use super::names;
 use super::recipe::Recipe;
 use super::waiting::Waiting;
@@ -45,6 +46,7 @@ impl Redisson {
         info.variant = recipe.variant();
         info.capabilities = Capabilities {
             leases: true,
+            ordered: recipe == Recipe::Fair,
             names: true,
             distinct: true,
             shared: recipe == Recipe::RwLock,
@@ -79,7 +81,11 @@ impl Backend for Redisson {
     async fn acquire(&self, claim: &Claim, until: Until) -> Result<Acquired> {
         self.info.supports(claim.mode)?;
         match until.moment() {
-            None => self.try_once(claim).await.map(|tried| tried.granted().into()),
+            None => self.try_once(claim, Place::Outside).await.map(|tried| tried.granted().into()),
+            Some(_) if self.recipe() == Recipe::Fair => {
+                let waiting = Waiting::new(self, claim);
+                Box::pin(poll::in_queue(self, &**self.link.clock(), claim, until, waiting)).await
+            }
             // Boxed, or the future of a single attempt would have room for it.
             Some(_) => {
                 let mut waiting = Waiting::new(self, claim);

@@ -16,6 +16,8 @@ pub(super) struct Look {
     /// The last token that was drawn.
     last: u64,
     fields: Vec<(Vec<u8>, String)>,
+    /// How many wait, where there is a line.
+    waiters: Option<u32>,
 }
 
 /// Those who read, and how often each of them has entered, from a list of fields and values; nobody, if they have names of other
@@ -35,21 +37,26 @@ impl Look {
         if parts.is_empty() {
             return Ok(None);
         }
-        let [left, last, fields] =
-            <[Value; 3]>::try_from(parts).map_err(|_| unexpected("no look at a lock"))?;
+        let mut parts = parts.into_iter();
+        let [left, last, fields] = [parts.next(), parts.next(), parts.next()];
+        let (Some(left), Some(last), Some(fields)) = (left, last, fields) else {
+            return Err(unexpected("no look at a lock"));
+        };
+        let waiters = parts.next().and_then(|waiters| redis::from_redis_value(waiters).ok());
         let (Value::Int(left), Ok(last)) = (left, redis::from_redis_value::<String>(last)) else {
             return Err(unexpected("a lock without an expiry or a count"));
         };
         let fields: Vec<(Vec<u8>, String)> =
             redis::from_redis_value(fields).map_err(|_| unexpected("a lock without fields"))?;
         let left = millis_left(&left.to_string()).flatten();
-        Ok(Some(Self { left, last: last.parse().unwrap_or_default(), fields }))
+        Ok(Some(Self { left, last: last.parse().unwrap_or_default(), fields, waiters }))
     }
 
     /// The lock as it can be shown.
     pub(super) fn record(&self, name: &Name) -> Record {
         let mut record = Record::free(name.clone());
         record.holders = self.holders().collect();
+        record.waiters = self.waiters;
         record.last_token = (self.last > 0).then(|| self.last.into());
         record
     }

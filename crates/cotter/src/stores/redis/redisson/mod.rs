@@ -8,12 +8,14 @@
 //! | `backend` | the contract |
 //! | `acquire`, `renewal`, `release` | acquire requests; extending grants; releasing |
 //! | `waiting` | waiting for the message of a release |
+//! | `fair` | the line of a fair lock |
 //! | `look`, `admin` | what is in a lock's key; listing and evicting |
 //! | `lua/` | the atomic steps |
 
 mod acquire;
 mod admin;
 mod backend;
+mod fair;
 mod look;
 mod names;
 mod recipe;

@@ -49,10 +49,15 @@ pub(super) fn channel(recipe: Recipe, name: &Name) -> String {
     prefixed(channels(recipe), name)
 }
 
+/// What the channels of those who wait for a fair lock begin with; their owners follow.
+pub(super) fn channels_in_line(name: &Name) -> String {
+    channel(Recipe::Fair, name) + ":"
+}
+
 /// What the channels of all locks begin with.
 pub(super) fn channels(recipe: Recipe) -> &'static str {
     match recipe {
-        Recipe::Lock | Recipe::Fenced => "redisson_lock__channel",
+        Recipe::Lock | Recipe::Fenced | Recipe::Fair => "redisson_lock__channel",
         Recipe::RwLock => "redisson_rwlock",
     }
 }
@@ -66,6 +71,11 @@ pub(super) fn lease(name: &Name, reader: &str, nth: u64) -> String {
 /// The key that counts the tokens of a lock.
 pub(super) fn tokens(name: &Name) -> String {
     prefixed("redisson_lock_token", name)
+}
+
+/// The keys with the line of a fair lock: who waits, and until when each of them is believed to.
+pub(super) fn line(name: &Name) -> [String; 2] {
+    ["redisson_lock_queue", "redisson_lock_timeout"].map(|prefix| prefixed(prefix, name))
 }
 
 /// Redisson's rule, which keeps all keys of a name in the slot of the name: a name with a brace may have a hash tag of its own.
@@ -86,6 +96,8 @@ mod tests {
         assert_eq!(lease(&name("orders"), "u:1", 2), "{orders}:u:1:rwlock_timeout:2");
         assert_eq!(lease(&name("{shop}:a"), "u:1", 1), "{shop}:a:u:1:rwlock_timeout:1");
         assert_eq!(tokens(&name("orders")), "redisson_lock_token:{orders}");
+        assert_eq!(line(&name("orders")), ["redisson_lock_queue:{orders}", "redisson_lock_timeout:{orders}"]);
+        assert_eq!(channels_in_line(&name("{shop}:a")), "redisson_lock__channel:{shop}:a:");
         assert_eq!(channel(Recipe::Fenced, &name("{shop}:orders")), "redisson_lock__channel:{shop}:orders");
         assert_eq!(tokens(&name("orders}")), "redisson_lock_token:{orders}}");
     }

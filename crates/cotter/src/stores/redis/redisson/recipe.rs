@@ -14,6 +14,8 @@ pub enum Recipe {
     Lock,
     /// `RFencedLock` (`recipe=fenced`): an `RLock` whose counter of tokens stays, as Redisson expects it.
     Fenced,
+    /// `RFairLock` (`recipe=fair`): an `RLock` whose waiters are served in order of arrival.
+    Fair,
     /// `RReadWriteLock` (`recipe=rwlock`): an exclusive lock is a write lock, a shared one a read lock.
     RwLock,
 }
@@ -23,15 +25,18 @@ impl Recipe {
         match value {
             "lock" => Ok(Self::Lock),
             "fenced" => Ok(Self::Fenced),
+            "fair" => Ok(Self::Fair),
             "rwlock" => Ok(Self::RwLock),
-            _ => Err(config(format!("unknown recipe={value}; the recipes are lock, fenced and rwlock"))),
+            _ => {
+                Err(config(format!("unknown recipe={value}; the recipes are lock, fenced, fair and rwlock")))
+            }
         }
     }
 
     /// The name of the store in errors.
     pub(super) const fn variant(self) -> &'static str {
         match self {
-            Self::Lock | Self::Fenced => {
+            Self::Lock | Self::Fenced | Self::Fair => {
                 "redis in mode=redisson (recipe=rwlock has shared locks; mode=native has semaphores too)"
             }
             Self::RwLock => "redis in mode=redisson",
@@ -41,7 +46,7 @@ impl Recipe {
     /// What a hash has in its field `mode` while it is held so; `""` if it has no such field.
     pub(super) const fn mode(self) -> &'static str {
         match self {
-            Self::Lock | Self::Fenced => "",
+            Self::Lock | Self::Fenced | Self::Fair => "",
             Self::RwLock => "write",
         }
     }

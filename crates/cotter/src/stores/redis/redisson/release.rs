@@ -3,6 +3,7 @@
 use super::backend::{EVICTED, LEFT_BEHIND, Redisson};
 use super::look::readers;
 use super::names;
+use super::recipe::Recipe;
 use crate::backend::{Claim, Leave, Mode, Release};
 use crate::stores::redis::errors::{Sent, explain, unexpected};
 use crate::stores::redis::live::Live;
@@ -18,7 +19,10 @@ impl Redisson {
         let (owner, channel) = (self.owner(claim), names::channel(self.recipe(), &claim.name));
         let (message, mode) = (self.recipe().message(Mode::Exclusive), self.recipe().mode());
         let args = [&*owner, &*channel, message, EVICTED, &*rest, LEFT_BEHIND, mode];
-        let answer = self.run(&live, &script::REDISSON_RELEASE, &claim.name, &[&claim.name], &args).await?;
+        let answer = match self.recipe() {
+            Recipe::Fair => self.free_fair(&live, claim, &rest).await?,
+            _ => self.run(&live, &script::REDISSON_RELEASE, &claim.name, &[&claim.name], &args).await?,
+        };
         match answer {
             Value::BulkString(code) => self.released(claim, &live, &code),
             other => Err(unexpected(&format!("{other:?}"))),
@@ -58,7 +62,7 @@ impl Redisson {
         self.run(live, &script::REDISSON_SETTLE, name, &keys, &args).await.map(|_| ())
     }
 
-    async fn run(
+    pub(super) async fn run(
         &self,
         live: &Live,
         script: &Script,

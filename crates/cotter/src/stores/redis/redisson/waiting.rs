@@ -1,11 +1,13 @@
 //! Waiting for the message that a lock was released.
 //!
-//! There is no queue: everybody who waits is told of each release, and the first to ask gets the lock. A process that has held it
-//! leaves it to the others for a moment.
+//! Without a line, everybody who waits is told of each release, and the first to ask gets the lock. A process that has held it
+//! leaves it to the others for a moment. In the line of a fair lock, only the first is told.
 
 use super::acquire::Tried;
 use super::backend::Redisson;
+use super::fair::{LINE_PERIOD, Place, Watch};
 use super::names;
+use super::recipe::Recipe;
 use crate::backend::poll::Attempt;
 use crate::backend::{Claim, Grant};
 use crate::stores::redis::watched::WatchedNote;
@@ -30,14 +32,32 @@ pub(super) struct Waiting<'a> {
     rest: Option<Moment>,
     /// The rest of the holder's lease.
     left: Option<Duration>,
+    /// Has asked before.
+    asked: bool,
+    /// Who is ahead in the line of a fair lock.
+    ahead: Watch,
 }
 
 impl<'a> Waiting<'a> {
     pub(super) fn new(redisson: &'a Redisson, claim: &'a Claim) -> Self {
-        let watched = redisson.subscription.watch(&names::channel(redisson.recipe(), &claim.name));
-        let rests = &redisson.shared.issued.rests;
-        let rest = rests.until(&claim.name, &redisson.rests, redisson.link.now());
-        Self { redisson, claim, watched, rest, left: None }
+        let (recipe, name) = (redisson.recipe(), &claim.name);
+        let (channel, rest) = match recipe {
+            Recipe::Fair => (names::channels_in_line(name) + &redisson.owner(claim), None),
+            _ => {
+                let rests = &redisson.shared.issued.rests;
+                (names::channel(recipe, name), rests.until(name, &redisson.rests, redisson.link.now()))
+            }
+        };
+        let watched = redisson.subscription.watch(&channel);
+        Self { redisson, claim, watched, rest, left: None, asked: false, ahead: Watch::default() }
+    }
+
+    /// Joins the line when it can be told of its turn, or has waited for that: whoever is told and does not listen counts as gone.
+    fn place(&self) -> Place<'_> {
+        match self.asked || self.watched.0.is_subscribed() {
+            true => Place::InLine { passes: self.ahead.to_pass(self.redisson.link.now()) },
+            false => Place::Outside,
+        }
     }
 
     fn rests(&mut self) -> bool {
@@ -57,14 +77,18 @@ impl Attempt for Waiting<'_> {
             return Ok(None);
         }
         let (name, rests) = (&self.claim.name, &self.redisson.shared.issued.rests);
-        match self.redisson.try_once(self.claim).await? {
+        let tried = self.redisson.try_once(self.claim, self.place()).await?;
+        self.asked = true;
+        match tried {
             Tried::Granted(grant) => {
                 rests.got(name, self.redisson.link.now());
                 Ok(Some(grant))
             }
-            Tried::Taken(left) => {
-                rests.met(name, self.redisson.link.now());
-                self.left = left;
+            Tried::Taken(taken) => {
+                let now = self.redisson.link.now();
+                rests.met(name, now);
+                self.left = taken.left;
+                self.ahead.saw(taken.ahead, now);
                 Ok(None)
             }
         }
@@ -82,6 +106,7 @@ impl Attempt for Waiting<'_> {
             true => POLL_PERIOD,
             false => self.redisson.shared.options.retry.unwrap_or(UNSUBSCRIBED_POLL_PERIOD),
         };
+        let longest = if self.ahead.is_close() { longest.min(LINE_PERIOD) } else { longest };
         self.left.map_or(longest, |left| left.clamp(LEAST_PERIOD, longest.max(LEAST_PERIOD)))
     }
 }
