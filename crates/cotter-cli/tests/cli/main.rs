@@ -33,6 +33,7 @@ mod postgres;
 mod programs;
 mod prune;
 mod quorum;
+mod redisson;
 mod reports;
 mod run_metrics;
 mod running;

@@ -117,7 +117,7 @@ fn a_signal_ends_all_processes_and_gives_the_lock_back() {
 fn exact_on_redis_in_every_mode() {
     let redis = Redis::start();
     let env = TestEnv::new();
-    for mode in ["native", "plain", "getset"] {
+    for mode in ["native", "plain", "getset", "redisson", "redisson&recipe=fair"] {
         let url = redis.url(&format!("mode={mode}"));
         exact(&env, &url, &[], sized(1, LONG));
     }

@@ -4,7 +4,7 @@ use super::fixture::{Fixture, give, is_busy, poll_once, settle, take, used, wait
 use super::leases::{its_end, short};
 use super::modes::supports;
 use crate::Filter;
-use crate::backend::{Backend, EvictOrder, Found, Leave, Mode, Until};
+use crate::backend::{Backend, Capabilities, EvictOrder, Found, Leave, Mode, Until};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -224,6 +224,9 @@ pub(super) async fn every_holder_of_permits_is_shown(f: &Fixture) {
 
 pub(super) async fn waiters_are_served_as_far_as_permits_go(f: &Fixture) {
     let Some((one, other)) = two(f).await else { return };
+    if !one.info().capabilities.ordered {
+        return;
+    }
     let held = f.claim_as("a", permits(4, 4));
     take(&one, &held).await;
     let mut waiting = Vec::new();
@@ -246,7 +249,8 @@ pub(super) async fn waiters_are_served_as_far_as_permits_go(f: &Fixture) {
 
 pub(super) async fn evicted_permits_come_back(f: &Fixture) {
     let Some((one, other)) = two(f).await else { return };
-    let Some(admin) = other.admin().filter(|_| one.info().capabilities.leases) else { return };
+    let Capabilities { leases, records, .. } = one.info().capabilities;
+    let Some(admin) = other.admin().filter(|_| leases && records) else { return };
     let (first, second) = (f.claim_as("a", permits(2, 3)), f.claim_as("a", permits(1, 3)));
     let grant = take(&one, &first).await;
     take(&one, &second).await;

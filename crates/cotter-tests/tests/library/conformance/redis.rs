@@ -12,7 +12,12 @@ fn fixture(options: &str) -> Fixture {
     let server = Arc::new(Redis::start());
     let store = Store::from_url(server.url(options)).expect("a good URL");
     let native = !options.contains("mode=");
-    let key = move |name: &Name| if native { format!("cotter:{{{name}}}") } else { name.to_string() };
+    let permits = options.ends_with("permits");
+    let keys = move |name: &Name| match () {
+        () if native => vec![format!("cotter:{{{name}}}")],
+        () if permits => vec![name.to_string(), format!("{{{name}}}:timeout")],
+        () => vec![name.to_string()],
+    };
     let removing = server.clone();
     let modes = options.split('&').filter(|option| option.starts_with("mode=") || *option == "recipe=fair");
     let mode = modes.last();
@@ -21,7 +26,9 @@ fn fixture(options: &str) -> Fixture {
     let url = move |proxy: &Proxy| proxy.redis_url(&options);
     let fixture = Fixture::keeping(store, server).waiting_elsewhere(elsewhere_on(port, url, costs(&row)));
     fixture.removing(move |name| {
-        assert_eq!(removing.command(&["DEL", &key(name)]), "1");
+        for key in keys(name) {
+            assert_eq!(removing.command(&["DEL", &key]), "1");
+        }
     })
 }
 
@@ -60,6 +67,12 @@ cotter::conformance_tests!(
     #[ignore = "needs redis-server"]
     redisson_fair,
     fixture("mode=redisson&recipe=fair")
+);
+
+cotter::conformance_tests!(
+    #[ignore = "needs redis-server"]
+    redisson_permits,
+    fixture("mode=redisson&recipe=permits")
 );
 
 cotter::conformance_tests!(

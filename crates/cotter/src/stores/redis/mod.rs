@@ -150,7 +150,7 @@ impl Store {
     /// | option | meaning | default |
     /// |---|---|---|
     /// | `mode` | the [protocol](Protocol): `native`, `plain`, `getset` or `redisson` | `native` |
-    /// | `recipe` | with `mode=redisson`: the [lock of Redisson](Recipe), `lock`, `fenced`, `fair` or `rwlock` | `lock` |
+    /// | `recipe` | with `mode=redisson`: the [lock of Redisson](Recipe), `lock`, `fenced`, `fair`, `rwlock` or `permits` | `lock` |
     /// | `prefix` | the prefix of native keys and channels | `cotter` |
     /// | `retain` | how long the server remembers a name after its last release | `1m` |
     /// | `retry` | the pause between two attempts of a waiter in `plain` and `getset`; up to ten times shorter in the first second | `50ms`, `10ms` |

@@ -94,6 +94,12 @@ scripts! {
     REDISSON_SHARE: "../redisson/lua/share", Memory::Needed;
     REDISSON_LEAVE: "../redisson/lua/leave", Memory::NotNeeded;
     REDISSON_SETTLE: "../redisson/lua/settle", Memory::NotNeeded;
+    REDISSON_PERMITS: "../redisson/lua/permits", Memory::Needed;
+    REDISSON_PERMITS_RELEASE: "../redisson/lua/permits_release", Memory::NotNeeded;
+    REDISSON_PERMITS_EXTEND: "../redisson/lua/permits_extend", Memory::NotNeeded;
+    REDISSON_PERMITS_LIMIT: "../redisson/lua/permits_limit", Memory::NotNeeded;
+    REDISSON_PERMITS_LOOK: "../redisson/lua/permits_look", Memory::Unused;
+    REDISSON_PERMITS_EVICT: "../redisson/lua/permits_evict", Memory::NotNeeded;
     REDISSON_LOOK: "../redisson/lua/look", Memory::Unused;
     REDISSON_EVICT: "../redisson/lua/evict", Memory::NotNeeded;
 }
@@ -111,7 +117,7 @@ const PARTS: &[(&str, &str)] = parts! {
     "sharers" "shares" "compose" "sweep" "mend" "new_share" "keep_shares"
     "lone_reader" "unfold" "share_out" "give_back" "extend_alone" "extend_record" "evict_sharers" "adopt_share"
     "release_head" "voting" "reserve_vote" "plain_count" "acquire" "share" "release"
-    "../redisson/lua/draw" "../redisson/lua/fair_head" "../redisson/lua/fair_wake"
+    "../redisson/lua/draw" "../redisson/lua/fair_head" "../redisson/lua/fair_wake" "../redisson/lua/permits_free"
 };
 
 impl Script {

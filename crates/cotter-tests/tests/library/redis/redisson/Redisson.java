@@ -1,10 +1,13 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.redisson.api.RFencedLock;
 import org.redisson.api.RLock;
+import org.redisson.api.RPermitExpirableSemaphore;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
@@ -15,6 +18,7 @@ import org.redisson.config.Config;
  */
 public class Redisson {
     private static final Map<Long, RedissonClient> CLIENTS = new HashMap<>();
+    private static final Deque<String> PERMITS = new ArrayDeque<>();
 
     public static void main(String[] args) throws Exception {
         BufferedReader orders = new BufferedReader(new InputStreamReader(System.in));
@@ -22,7 +26,9 @@ public class Redisson {
             String[] order = line.split(" ", 3);
             long lease = order[0].equals("brief") ? 1_000L : 3_600_000L;
             RedissonClient client = CLIENTS.computeIfAbsent(lease, ms -> client(args[0], ms));
-            System.out.println(answer(lock(client, order[0], order[2]), order[1]));
+            System.out.println(order[0].equals("permits")
+                ? answer(client.getPermitExpirableSemaphore(order[2]), order[1])
+                : answer(lock(client, order[0], order[2]), order[1]));
         }
         CLIENTS.values().forEach(RedissonClient::shutdown);
     }
@@ -42,6 +48,32 @@ public class Redisson {
             case "read" -> client.getReadWriteLock(name).readLock();
             default -> client.getLock(name);
         };
+    }
+
+    /** Permits of the kind "brief" end after a second, and others never. The one that was taken last is released first. */
+    private static String answer(RPermitExpirableSemaphore semaphore, String how) throws InterruptedException {
+        String id = null;
+        switch (how) {
+            case "set2":
+                return semaphore.trySetPermits(2) ? "held" : "busy";
+            case "try":
+                id = semaphore.tryAcquire();
+                break;
+            case "wait":
+                id = semaphore.acquire();
+                break;
+            case "brief":
+                id = semaphore.tryAcquire(1, 1, TimeUnit.SECONDS);
+                break;
+            case "count":
+                return Integer.toString(semaphore.availablePermits());
+            default:
+                return semaphore.tryRelease(PERMITS.pop()) ? "free" : "lost";
+        }
+        if (id != null) {
+            PERMITS.push(id);
+        }
+        return id == null ? "busy" : "held";
     }
 
     private static String answer(RLock lock, String how) throws InterruptedException {

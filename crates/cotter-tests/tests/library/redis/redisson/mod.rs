@@ -3,6 +3,7 @@
 mod course;
 mod fair;
 mod java;
+mod permits;
 mod readers;
 mod rules;
 

@@ -3,14 +3,22 @@
 use super::backend::Redisson;
 use super::fair::{Ahead, Place};
 use super::names;
+use super::permits::mismatch;
 use super::recipe::Recipe;
 use crate::backend::{Claim, Grant, Mode};
 use crate::stores::redis::errors::{Sent, explain, unexpected};
 use crate::stores::redis::older::{Holding, millis};
-use crate::stores::redis::script;
+use crate::stores::redis::script::{self, Script};
 use crate::stores::redis::state::{text, turns};
 use crate::{Error, Moment, Result};
 use std::time::Duration;
+
+/// What the server is asked to do for a claim.
+pub(super) struct Request {
+    pub(super) script: &'static Script,
+    pub(super) keys: Vec<String>,
+    pub(super) args: Vec<Vec<u8>>,
+}
 
 /// The result of an attempt to acquire a lock.
 #[derive(Debug)]
@@ -40,38 +48,44 @@ impl Redisson {
     /// Tries once to acquire the lock.
     pub(super) async fn try_once(&self, claim: &Claim, place: Place<'_>) -> Result<Tried> {
         let live = self.link.live().await?;
-        let (name, owner, tokens) = (&claim.name, self.owner(claim), names::tokens(&claim.name));
-        let (ttl, turns) = (millis(claim.ttl).to_string(), turns(claim.turns.max(1)));
-        let (kept, lease) = (self.tokens_are_kept(claim), names::lease(name, &owner, 1));
-        let line =
-            (self.recipe() == Recipe::Fair).then(|| (names::line(name), names::channels_in_line(name)));
-        let mut keys = vec![&**name, &*tokens];
-        let mut args: Vec<&[u8]> = vec![owner.as_bytes(), ttl.as_bytes(), kept.as_bytes()];
-        let script = match (claim.mode, &line) {
-            (Mode::Exclusive, Some((line, channels))) => {
-                keys.extend(line.iter().map(String::as_str));
-                let [stays, passed] = place.args();
-                args.extend([&turns[..], channels.as_bytes(), stays.as_bytes(), passed.as_bytes()]);
-                &script::REDISSON_FAIR
-            }
-            (Mode::Exclusive, None) => {
-                args.extend([&turns[..], self.recipe().mode().as_bytes()]);
-                &script::REDISSON_ACQUIRE
-            }
-            _ => {
-                keys.push(&lease);
-                &script::REDISSON_SHARE
-            }
+        let asks = match (self.recipe(), claim.mode) {
+            (Recipe::Permits, _) => self.permits_request(claim, place),
+            (Recipe::Fair, Mode::Exclusive) => self.fair_request(claim, place),
+            _ => self.request(claim),
         };
+        let keys: Vec<&str> = asks.keys.iter().map(String::as_str).collect();
+        let args: Vec<&[u8]> = asks.args.iter().map(Vec::as_slice).collect();
         let sent = self.link.now();
         let request = self.shared.in_flight.send(claim.id, live.number, self.link.arrives_by(sent));
-        let answer = script.run(&live, &keys, &args).await;
+        let answer = asks.script.run(&live, &keys, &args).await;
         let answer = answer.map_err(|e| explain(e, Sent::Yes).with_name(&claim.name)).and_then(text);
         if !answer.as_ref().is_err_and(Error::outcome_unknown) {
             request.answered();
         }
         let answer = answer?;
+        if let Some(limit) = answer.strip_prefix('m').and_then(|limit| limit.parse().ok()) {
+            return Err(mismatch(claim.mode, limit).with_name(&claim.name));
+        }
         self.tried(claim, &answer, sent).ok_or_else(|| unexpected(&answer))
+    }
+
+    fn request(&self, claim: &Claim) -> Request {
+        let (name, owner) = (&claim.name, self.owner(claim));
+        let (ttl, kept) = (millis(claim.ttl).to_string(), self.tokens_are_kept(claim));
+        let mut keys = vec![name.to_string(), names::tokens(name)];
+        let mut args = vec![owner.clone().into_bytes(), ttl.into_bytes(), kept.into_bytes()];
+        let script = match claim.mode {
+            Mode::Exclusive => {
+                args.push(turns(claim.turns.max(1)).to_vec());
+                args.push(self.recipe().mode().as_bytes().to_vec());
+                &script::REDISSON_ACQUIRE
+            }
+            _ => {
+                keys.push(names::lease(name, &owner, 1));
+                &script::REDISSON_SHARE
+            }
+        };
+        Request { script, keys, args }
     }
 
     fn tried(&self, claim: &Claim, answer: &str, sent: Moment) -> Option<Tried> {
@@ -99,10 +113,10 @@ impl Redisson {
     }
 
     /// For how long the counter of tokens stays, in milliseconds; empty if it stays for good.
-    fn tokens_are_kept(&self, claim: &Claim) -> String {
+    pub(super) fn tokens_are_kept(&self, claim: &Claim) -> String {
         match self.recipe() {
             Recipe::Fenced => String::new(),
-            Recipe::Lock | Recipe::Fair | Recipe::RwLock => {
+            Recipe::Lock | Recipe::Fair | Recipe::RwLock | Recipe::Permits => {
                 millis(claim.ttl + self.shared.options.retain).to_string()
             }
         }

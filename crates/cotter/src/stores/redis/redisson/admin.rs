@@ -16,8 +16,13 @@ use redis::Value;
 impl Admin for Redisson {
     async fn list(&self, filter: &Filter, _: Option<&Cursor>) -> Result<Page> {
         let Some(name) = &filter.exact else { return Err(cannot_list()) };
-        let found = Look::parse(self.ask(&script::REDISSON_LOOK, name, &[]).await?)?;
-        let record = found.map_or_else(|| Record::free(name.clone()), |look| look.record(name));
+        let record = match self.recipe() {
+            Recipe::Permits => self.holders_of_permits(name).await?,
+            _ => {
+                let found = Look::parse(self.ask(&script::REDISSON_LOOK, name, &[]).await?)?;
+                found.map_or_else(|| Record::free(name.clone()), |look| look.record(name))
+            }
+        };
         let wanted = filter.free_too || !record.holders.is_empty() || record.waiters > Some(0);
         Ok(Page::new(wanted.then_some(record).into_iter().collect(), None))
     }
@@ -27,6 +32,9 @@ impl Admin for Redisson {
             return Err(unsupported("mode=redisson keeps no tokens with its locks; evict without a token"));
         }
         let (recipe, when) = (self.recipe(), if order.now { "now" } else { "" });
+        if recipe == Recipe::Permits {
+            return self.evict_permits(name, when).await?.ok_or_else(|| cannot_pass_on(name));
+        }
         let channel = match recipe {
             Recipe::Fair => names::channels_in_line(name),
             _ => names::channel(recipe, name),
@@ -34,8 +42,7 @@ impl Admin for Redisson {
         let args = [&*channel, recipe.message(Mode::Exclusive), EVICTED, when].map(str::as_bytes);
         let answer = self.ask(&script::REDISSON_EVICT, name, &args).await?;
         if matches!(&answer, Value::BulkString(text) if text == b"e") {
-            let why = "the lock has no expiry, so it would never pass on; evict it at once (--now)";
-            return Err(unsupported(why).with_name(name));
+            return Err(cannot_pass_on(name));
         }
         Ok(match Look::parse(answer)? {
             Some(look) => Eviction::Evicted { token: look.token().into() },
@@ -81,6 +88,10 @@ fn cannot_list() -> Error {
     unsupported(
         "listing all locks is more than mode=redisson can do, because any hash of the server may be a lock; show one by its name",
     )
+}
+
+fn cannot_pass_on(name: &Name) -> Error {
+    unsupported("the lock has no expiry, so it would never pass on; evict it at once (--now)").with_name(name)
 }
 
 fn unsupported(why: &str) -> Error {

@@ -4,7 +4,6 @@ use super::fair::Place;
 use super::names;
 use super::recipe::Recipe;
 use super::waiting::Waiting;
-use crate::Result;
 use crate::backend::pace::Pauses;
 use crate::backend::{
     Acquired, Admin, Backend, Capabilities, Claim, ClaimId, Extension, Grant, Info, Leave, Mode, Release,
@@ -14,6 +13,7 @@ use crate::stores::redis::batch::extend_all;
 use crate::stores::redis::connection::Link;
 use crate::stores::redis::wake::Subscription;
 use crate::stores::redis::{SCHEME, Shared, doctor};
+use crate::{Name, Result};
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -50,8 +50,9 @@ impl Redisson {
             names: true,
             distinct: true,
             shared: recipe == Recipe::RwLock,
+            permits: recipe == Recipe::Permits,
             per_runtime: true,
-            keep_for: true,
+            keep_for: recipe != Recipe::Permits,
             min_ttl: MIN_TTL,
             ..Capabilities::default()
         };
@@ -101,9 +102,14 @@ impl Backend for Redisson {
 
     async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
         match claim.mode {
-            Mode::Exclusive => self.free(claim, leave).await,
+            Mode::Exclusive | Mode::Permits { .. } => self.free(claim, leave).await,
             _ => self.leave(claim, leave).await,
         }
+    }
+
+    async fn set_limit(&self, name: &Name, of: u32) -> Result<()> {
+        self.info.supports(Mode::Permits { take: 1, of }).map_err(|e| e.with_name(name))?;
+        self.limit_permits(name, of).await
     }
 
     async fn time(&self) -> Result<Option<SystemTime>> {

@@ -4,10 +4,12 @@
 //! who is silent still waits. Here, one who stands behind asks again and again while the lock is free, tells the first each time, and
 //! passes over one who does not come.
 
+use super::acquire::Request;
 use super::backend::{EVICTED, LEFT_BEHIND, Redisson};
 use super::names;
 use crate::backend::Claim;
 use crate::stores::redis::live::Live;
+use crate::stores::redis::older::millis;
 use crate::stores::redis::script;
 use crate::{Moment, Result};
 use redis::Value;
@@ -32,7 +34,7 @@ pub(super) enum Place<'a> {
 
 impl<'a> Place<'a> {
     /// The last arguments of the script.
-    pub(super) fn args(self) -> [&'a str; 2] {
+    fn args(self) -> [&'a str; 2] {
         match self {
             Self::Outside => ["", ""],
             Self::InLine { passes } => [STAYS, passes.unwrap_or_default()],
@@ -92,6 +94,25 @@ impl Watch {
 }
 
 impl Redisson {
+    pub(super) fn fair_request(&self, claim: &Claim, place: Place<'_>) -> Request {
+        let name = &claim.name;
+        let [stays, passed] = place.args();
+        let args = [
+            self.owner(claim),
+            millis(claim.ttl).to_string(),
+            self.tokens_are_kept(claim),
+            format!("{:05}", claim.turns.max(1)),
+            names::channels_in_line(name),
+            stays.to_owned(),
+            passed.to_owned(),
+        ];
+        Request {
+            script: &script::REDISSON_FAIR,
+            keys: [name.to_string(), names::tokens(name)].into_iter().chain(names::line(name)).collect(),
+            args: args.map(String::into_bytes).into(),
+        }
+    }
+
     /// Frees a fair lock, or leaves its line.
     pub(super) async fn free_fair(&self, live: &Live, claim: &Claim, rest: &str) -> Result<Value> {
         let (name, owner) = (&claim.name, self.owner(claim));

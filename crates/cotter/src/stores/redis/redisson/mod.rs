@@ -9,6 +9,7 @@
 //! | `acquire`, `renewal`, `release` | acquire requests; extending grants; releasing |
 //! | `waiting` | waiting for the message of a release |
 //! | `fair` | the line of a fair lock |
+//! | `permits` | the permits of a semaphore |
 //! | `look`, `admin` | what is in a lock's key; listing and evicting |
 //! | `lua/` | the atomic steps |
 
@@ -18,6 +19,7 @@ mod backend;
 mod fair;
 mod look;
 mod names;
+mod permits;
 mod recipe;
 mod release;
 mod renewal;

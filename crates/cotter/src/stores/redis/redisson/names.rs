@@ -59,13 +59,18 @@ pub(super) fn channels(recipe: Recipe) -> &'static str {
     match recipe {
         Recipe::Lock | Recipe::Fenced | Recipe::Fair => "redisson_lock__channel",
         Recipe::RwLock => "redisson_rwlock",
+        Recipe::Permits => "redisson_sc",
     }
 }
 
 /// The key that exists as long as the lease of a reader: of the nth time that it has entered.
 pub(super) fn lease(name: &Name, reader: &str, nth: u64) -> String {
-    let name = if name.contains('{') { name.to_string() } else { format!("{{{name}}}") };
-    format!("{name}:{reader}:rwlock_timeout:{nth}")
+    suffixed(name, &format!("{reader}:rwlock_timeout:{nth}"))
+}
+
+/// The keys with those who hold permits of a semaphore, and with the limit that cotter has set.
+pub(super) fn permits(name: &Name) -> [String; 2] {
+    ["timeout", "cotter_limit"].map(|suffix| suffixed(name, suffix))
 }
 
 /// The key that counts the tokens of a lock.
@@ -83,6 +88,11 @@ fn prefixed(prefix: &str, name: &Name) -> String {
     if name.contains('{') { format!("{prefix}:{name}") } else { format!("{prefix}:{{{name}}}") }
 }
 
+/// The same with what follows the name.
+fn suffixed(name: &Name, suffix: &str) -> String {
+    if name.contains('{') { format!("{name}:{suffix}") } else { format!("{{{name}}}:{suffix}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,6 +107,8 @@ mod tests {
         assert_eq!(lease(&name("{shop}:a"), "u:1", 1), "{shop}:a:u:1:rwlock_timeout:1");
         assert_eq!(tokens(&name("orders")), "redisson_lock_token:{orders}");
         assert_eq!(line(&name("orders")), ["redisson_lock_queue:{orders}", "redisson_lock_timeout:{orders}"]);
+        assert_eq!(permits(&name("orders")), ["{orders}:timeout", "{orders}:cotter_limit"]);
+        assert_eq!(permits(&name("{shop}:a"))[0], "{shop}:a:timeout");
         assert_eq!(channels_in_line(&name("{shop}:a")), "redisson_lock__channel:{shop}:a:");
         assert_eq!(channel(Recipe::Fenced, &name("{shop}:orders")), "redisson_lock__channel:{shop}:orders");
         assert_eq!(tokens(&name("orders}")), "redisson_lock_token:{orders}}");

@@ -18,6 +18,8 @@ pub enum Recipe {
     Fair,
     /// `RReadWriteLock` (`recipe=rwlock`): an exclusive lock is a write lock, a shared one a read lock.
     RwLock,
+    /// `RPermitExpirableSemaphore` (`recipe=permits`). An exclusive lock is the permit of a semaphore of one.
+    Permits,
 }
 
 impl Recipe {
@@ -27,8 +29,10 @@ impl Recipe {
             "fenced" => Ok(Self::Fenced),
             "fair" => Ok(Self::Fair),
             "rwlock" => Ok(Self::RwLock),
+            "permits" => Ok(Self::Permits),
             _ => {
-                Err(config(format!("unknown recipe={value}; the recipes are lock, fenced, fair and rwlock")))
+                let recipes = "lock, fenced, fair, rwlock and permits";
+                Err(config(format!("unknown recipe={value}; the recipes are {recipes}")))
             }
         }
     }
@@ -37,16 +41,17 @@ impl Recipe {
     pub(super) const fn variant(self) -> &'static str {
         match self {
             Self::Lock | Self::Fenced | Self::Fair => {
-                "redis in mode=redisson (recipe=rwlock has shared locks; mode=native has semaphores too)"
+                "redis in mode=redisson (recipe=rwlock has shared locks, recipe=permits has semaphores)"
             }
-            Self::RwLock => "redis in mode=redisson",
+            Self::RwLock => "redis in mode=redisson (recipe=permits has semaphores)",
+            Self::Permits => "redis in mode=redisson (recipe=rwlock has shared locks)",
         }
     }
 
     /// What a hash has in its field `mode` while it is held so; `""` if it has no such field.
     pub(super) const fn mode(self) -> &'static str {
         match self {
-            Self::Lock | Self::Fenced | Self::Fair => "",
+            Self::Lock | Self::Fenced | Self::Fair | Self::Permits => "",
             Self::RwLock => "write",
         }
     }

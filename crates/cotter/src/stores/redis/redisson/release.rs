@@ -13,7 +13,7 @@ use crate::{Name, Result};
 use redis::Value;
 
 impl Redisson {
-    /// Releases an exclusive claim.
+    /// Releases a claim that shares nothing with readers.
     pub(super) async fn free(&self, claim: &Claim, leave: Leave) -> Result<Release> {
         let (live, rest) = (self.link.live().await?, rest(leave));
         let (owner, channel) = (self.owner(claim), names::channel(self.recipe(), &claim.name));
@@ -21,6 +21,7 @@ impl Redisson {
         let args = [&*owner, &*channel, message, EVICTED, &*rest, LEFT_BEHIND, mode];
         let answer = match self.recipe() {
             Recipe::Fair => self.free_fair(&live, claim, &rest).await?,
+            Recipe::Permits => self.free_permits(&live, claim).await?,
             _ => self.run(&live, &script::REDISSON_RELEASE, &claim.name, &[&claim.name], &args).await?,
         };
         match answer {

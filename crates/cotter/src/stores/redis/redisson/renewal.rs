@@ -2,6 +2,7 @@
 
 use super::backend::{EVICTED, Redisson};
 use super::names;
+use super::recipe::Recipe;
 use crate::backend::{Claim, Extension, Grant, Mode};
 use crate::stores::redis::errors::{Sent, explain, unexpected};
 use crate::stores::redis::older::millis;
@@ -13,7 +14,11 @@ use std::time::Duration;
 impl Redisson {
     /// Extends grants with one script.
     pub(super) async fn extend_batch(&self, grants: &[&Grant], ttl: Duration) -> Vec<Result<Extension>> {
-        match self.extend_all(grants, ttl).await {
+        let answer = match self.recipe() {
+            Recipe::Permits => self.extend_permits(grants, ttl).await,
+            _ => self.extend_all(grants, ttl).await,
+        };
+        match answer {
             Ok((answer, as_of)) => {
                 let mut answers = answer.split(' ');
                 let next = |grant: &&Grant| {

@@ -54,7 +54,8 @@ impl<'a> Waiting<'a> {
 
     /// Joins the line when it can be told of its turn, or has waited for that: whoever is told and does not listen counts as gone.
     fn place(&self) -> Place<'_> {
-        match self.asked || self.watched.0.is_subscribed() {
+        let is_told = self.redisson.recipe() == Recipe::Fair && self.watched.0.is_subscribed();
+        match self.asked || is_told {
             true => Place::InLine { passes: self.ahead.to_pass(self.redisson.link.now()) },
             false => Place::Outside,
         }
