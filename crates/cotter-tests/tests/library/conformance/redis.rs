@@ -19,8 +19,8 @@ fn fixture(options: &str) -> Fixture {
         () => vec![name.to_string()],
     };
     let removing = server.clone();
-    let modes = options.split('&').filter(|option| option.starts_with("mode=") || *option == "recipe=fair");
-    let mode = modes.last();
+    let says = |option: &&str| option.starts_with("mode=") || *option == "recipe=fair";
+    let mode = options.split('&').rfind(says);
     let row = mode.map_or("`redis:`".to_owned(), |mode| format!("`redis:` `{mode}`"));
     let (port, options) = (server.port(), options.to_owned());
     let url = move |proxy: &Proxy| proxy.redis_url(&options);

@@ -136,7 +136,7 @@ async fn one_who_does_not_take_a_free_lock_is_passed_over() {
     let newcomer = ours.acquire(&held, Until::Now).await.unwrap().granted();
     demand(newcomer.is_none(), Kind::LostPlace, "it may be on its way");
     let (since, answer) = (Stopwatch::of(Kind::IdleWaiter), ours.acquire(&held, Until::Forever));
-    assert!(happens("it is passed over", answer).await.unwrap().granted().is_some());
+    assert!(happens("violation[stuck-waiter]: it is passed over", answer).await.unwrap().granted().is_some());
     since.at_most(Duration::from_secs(4), "somebody is first in line who is not there");
     since.at_least(Duration::from_millis(1400), "it has its chance");
     assert_eq!(server.command(&["EXISTS", LINE, STAYS]), "0");
