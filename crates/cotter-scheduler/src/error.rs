@@ -13,6 +13,8 @@ pub enum ErrorKind {
     Trigger,
     /// A job with inconsistent settings, or two jobs of the same name.
     Job,
+    /// A text that is not a label.
+    Label,
     /// The group has no job of that name.
     UnknownJob,
     /// The store keeps no notes, so that completed slots cannot be recorded.

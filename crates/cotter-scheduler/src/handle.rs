@@ -56,6 +56,8 @@ impl Handle {
 
     /// Adds a job, or replaces the one of the same name, as [`replace`](Self::replace) does. The others are not affected.
     ///
+    /// A job [on](Job::on) a label that this scheduler does not have is not added; one of that name is removed.
+    ///
     /// From then on, only this process has the job: other processes need it too if one of them is to run it when this
     /// one is gone.
     ///

@@ -4,7 +4,7 @@
 //! written only if it differs from its default, and nothing that is written now ever changes.
 
 use crate::job::Policy;
-use crate::{Busy, Concurrency, Misfire, OnCrash, OnStop, Trigger};
+use crate::{Busy, Concurrency, Misfire, OnCrash, OnStop, Trigger, label};
 use cotter::Lease;
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Display, Write};
@@ -56,6 +56,9 @@ pub(crate) fn usual(policy: &Policy) -> [(&'static str, String); 16] {
     fields.map(|(key, value)| (key, value.to_string()))
 }
 
+/// The name of the labels that a job needs.
+pub(crate) const ON: &str = "on";
+
 /// The settings that were added later, as far as they are not the default ones.
 pub(crate) fn later(policy: &Policy) -> Vec<(&'static str, String)> {
     let mut list = Vec::new();
@@ -64,6 +67,9 @@ pub(crate) fn later(policy: &Policy) -> Vec<(&'static str, String)> {
         list.push(("concurrency", "replace".to_owned()));
     }
     list.extend(policy.on_stop.map(|on_stop| ("on_stop", self::on_stop(on_stop).to_owned())));
+    if !policy.on.is_empty() {
+        list.push((ON, label::join(&policy.on)));
+    }
     list.extend(policy.lock.as_ref().map(|name| ("lock", Quoted(name).to_string())));
     list.extend(policy.limit.as_ref().map(|(name, of)| ("limit", format!("{of} of {}", Quoted(name)))));
     list
@@ -206,6 +212,7 @@ mod tests {
         let gated = hourly().lock("orders-database").limit("reports/a'b", 3);
         let later = hourly().concurrency(Concurrency::Replace).retries(2).max_retry_delay(seconds(60));
         let both = hourly().concurrency(Concurrency::Replace).lock("Größe 数据").max_retry_delay(seconds(61));
+        let label = |text| crate::Label::new(text).unwrap();
         let quoted = hourly().lock(r#"a "b" \c"#).limit(r"d\e", 1);
         let cases = [
             (hourly().lock("orders-database"), "ffbcecb9afc65673"),
@@ -215,6 +222,7 @@ mod tests {
             (both, "9fcf6d2f8e891ff5"),
             (quoted, "b7fec799370a2864"),
             (hourly().on_stop(OnStop::Rerun), "844daabb2bf53fbb"),
+            (hourly().on(label("zone=a")).on(label("role=db")), "bcd71aec9f4f4b3c"),
             (rate, "8cbf3a4d07fe4164"),
             (all, "48b7b3fed89feb2b"),
             (some, "78e3fd8a81109feb"),

@@ -23,6 +23,8 @@ pub struct Host {
     /// Since when runs had been waiting for a worker then, all of which were busy; `None` if there were none, or not for five seconds.
     /// A change of this is said at once.
     pub no_worker_since: Option<UnixTime>,
+    /// Its labels, in order.
+    pub labels: Vec<String>,
     /// How far its clock was off that of the store then, in either direction; zero where the store has none.
     pub clock_offset: Duration,
 }
@@ -42,6 +44,7 @@ impl From<Mark> for Host {
             workers: mark.workers,
             busy: mark.busy,
             no_worker_since: mark.crowded,
+            labels: mark.labels,
             clock_offset: Duration::from_millis(mark.off),
         }
     }

@@ -2,9 +2,10 @@
 
 use crate::definition::{Settings, WORK, unusual};
 use crate::run::{Action, Outcome, Run, action};
-use crate::{Busy, Concurrency, Error, Misfire, OnCrash, OnStop, Result, Trigger, hash};
+use crate::{Busy, Concurrency, Error, Label, Misfire, OnCrash, OnStop, Result, Trigger, hash};
 use cotter::Lease;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
@@ -57,6 +58,8 @@ pub(crate) struct Policy {
     pub(crate) concurrency: Concurrency,
     pub(crate) lock: Option<Arc<str>>,
     pub(crate) limit: Option<(Arc<str>, u32)>,
+    /// The labels that a scheduler needs to run it.
+    pub(crate) on: BTreeSet<Label>,
     /// Only of this process, and not part of the definition.
     pub(crate) priority: i32,
 }
@@ -88,6 +91,7 @@ impl Default for Policy {
             concurrency: Concurrency::default(),
             lock: None,
             limit: None,
+            on: BTreeSet::new(),
             priority: 0,
         }
     }
@@ -294,6 +298,19 @@ impl Job {
         self
     }
 
+    /// Restricts the job to schedulers that have this [label](crate::Scheduler::label); if it is set several times, to those that
+    /// have all of the labels. The others leave the job alone, and do not count as having it. Default: every scheduler.
+    #[must_use]
+    pub fn on(mut self, label: Label) -> Self {
+        self.policy.on.insert(label);
+        self
+    }
+
+    /// Whether a scheduler with these labels runs it.
+    pub(crate) fn is_for(&self, labels: &BTreeSet<Label>) -> bool {
+        self.policy.on.is_subset(labels)
+    }
+
     /// Sets the priority for a free worker of this process: it goes to the job with the highest priority among those
     /// that wait, and among equals to the one that has waited longest. Jobs with a low priority may wait forever.
     /// Default: 0.
@@ -390,6 +407,7 @@ impl Job {
             ),
             (policy.max_run.is_some_and(|d| d.is_zero()), "max_run is zero; leave it out for no limit"),
             (policy.max_backlog == 0, "max_backlog is zero; set it to 1 or more"),
+            (policy.on.len() > Label::MAX, "it needs more than 16 labels; give these hosts one in common"),
             (
                 policy.max_retry_delay.is_some_and(|max| max < policy.retry_delay),
                 "max_retry_delay is shorter than retry_delay",

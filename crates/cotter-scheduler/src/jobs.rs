@@ -7,7 +7,7 @@ use crate::notes::{
     load_all, load_control, one_shots, roster, standby, waits,
 };
 use crate::pausing::Pausing;
-use crate::status::{JobStatus, no_worker_on, orphaned, stand_by, status, waits_for};
+use crate::status::{JobStatus, no_worker_on, orphaned, stand_by, status, unlabelled, waits_for};
 use crate::{Error, ErrorKind, Result, UnixTime};
 use cotter::Client;
 use std::time::Duration;
@@ -83,7 +83,7 @@ impl Jobs {
     }
 
     /// The names of the jobs that no scheduler of the group [has](JobStatus::orphaned); `None` if no scheduler runs, for then nobody
-    /// tells which jobs were removed.
+    /// tells which jobs were removed. For the same reason, jobs on a [label](crate::Job::on) are left out while no scheduler with it runs.
     ///
     /// Needs a tokio runtime.
     ///
@@ -91,7 +91,7 @@ impl Jobs {
     /// As [`list`](Self::list).
     pub async fn orphaned(&self) -> Result<Option<Vec<String>>> {
         let (jobs, hosts) = self.list_with_hosts().await?;
-        let names = jobs.into_iter().filter(|job| job.orphaned).map(|job| job.name);
+        let names = jobs.into_iter().filter(|job| job.orphaned && !job.unlabelled).map(|job| job.name);
         Ok((hosts > 0).then(|| names.collect()))
     }
 
@@ -109,11 +109,12 @@ impl Jobs {
         let found = jobs.into_iter().map(|(name, state)| {
             let hosts = standby.remove(&name).unwrap_or_default();
             let waiting = waits.remove(&name).unwrap_or_default();
+            let unlabelled = unlabelled(&state, &marks);
             let status = JobStatus {
-                orphaned: orphaned(&name, &state, &owned),
+                orphaned: orphaned(&name, &state, &owned, unlabelled),
                 standby: stand_by(hosts, &state),
                 waits: waits_for(waiting, &state),
-                ..status(name, &state, &control, now)
+                ..status(name, &state, &control, now, unlabelled)
             };
             JobStatus { no_worker_on: no_worker_on(&status, &marks), ..status }
         });

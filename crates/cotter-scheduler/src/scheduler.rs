@@ -3,7 +3,7 @@
 use crate::handle::{Command, check_all};
 use crate::notes::history::MAX_RUNS;
 use crate::runner::{self, Settings, StoreClock};
-use crate::{Error, ErrorKind, Event, Handle, Job, Result};
+use crate::{Error, ErrorKind, Event, Handle, Job, Label, Result};
 use cotter::Client;
 use std::future::Future;
 use std::sync::Arc;
@@ -72,6 +72,14 @@ impl Scheduler {
         self
     }
 
+    /// Adds a label of this host. Jobs that are [on](Job::on) a label that it does not have are left to other schedulers: none of
+    /// their slots, retries, requests and one-shot runs is taken.
+    #[must_use]
+    pub fn label(mut self, label: Label) -> Self {
+        self.settings.labels.insert(label);
+        self
+    }
+
     /// Adds a callback for events, which are also emitted with `tracing`. It is called in the tasks of the scheduler and must
     /// not block.
     #[must_use]
@@ -110,10 +118,10 @@ impl Scheduler {
     /// count as crashed.
     ///
     /// # Errors
-    /// [`ErrorKind::Job`](crate::ErrorKind::Job) for invalid jobs or too long a history,
+    /// [`ErrorKind::Job`](crate::ErrorKind::Job) for invalid jobs, too long a history, or too many labels,
     /// [`ErrorKind::NoNotes`](crate::ErrorKind) if the store keeps no notes, [`ErrorKind::Store`](crate::ErrorKind) for
     /// a permanent error of the store at the start.
-    pub async fn run_until(self, stop: impl Future, grace: Duration) -> Result<()> {
+    pub async fn run_until(mut self, stop: impl Future, grace: Duration) -> Result<()> {
         check_all(&self.jobs, &self.settings.group)?;
         if self.settings.history > MAX_RUNS {
             let why = format!(
@@ -122,6 +130,11 @@ impl Scheduler {
             );
             return Err(Error::new(ErrorKind::Job, why));
         }
+        if self.settings.labels.len() > Label::MAX {
+            let why = format!("a scheduler can have {} labels, and this one has more", Label::MAX);
+            return Err(Error::new(ErrorKind::Job, why));
+        }
+        self.jobs.retain(|job| self.settings.is_for(job));
         let (_, commands) = self.commands;
         runner::run(self.settings, self.clock, self.jobs, commands, stop, grace).await
     }

@@ -68,6 +68,11 @@ pub struct JobStatus {
     /// Whether no scheduler that [runs](crate::Jobs::hosts) has this job: it was removed from all of them, or none runs. False if one of
     /// them does not say which jobs it has, as it does for up to a thousand, and while the job runs.
     pub orphaned: bool,
+    /// The labels that a host needs to run the job, in order; empty if every host runs it.
+    pub on: Vec<String>,
+    /// Whether no scheduler that runs has all of these labels. The job is [orphaned](Self::orphaned) then, although it need not have
+    /// been removed, and a run without an [end](Self::ended) is one whose scheduler has died.
+    pub unlabelled: bool,
 }
 
 impl JobStatus {
@@ -104,12 +109,19 @@ pub struct StandsBy {
     pub seen: UnixTime,
 }
 
-pub(crate) fn status(name: String, state: &State, control: &Control, now: UnixTime) -> JobStatus {
+/// `unlabelled`: whether no scheduler has the labels that it needs.
+pub(crate) fn status(
+    name: String,
+    state: &State,
+    control: &Control,
+    now: UnixTime,
+    unlabelled: bool,
+) -> JobStatus {
     let asked = control.of(&name);
     let run = state.run.as_ref();
     let retry_at = run.and_then(|run| run.retry_at).filter(|_| asked.pause.is_none());
     let next_slot = next_slot(state, &asked, now);
-    let is_overdue = |at: &UnixTime| state.unfinished().is_none() && *at + JobStatus::OVERDUE <= now;
+    let is_overdue = |at: &UnixTime| !runs(state, unlabelled) && *at + JobStatus::OVERDUE <= now;
     let overdue_since = due_since(state, &asked).filter(is_overdue);
     let pause = asked.pause.as_ref();
     let reason = pause.map(|pause| pause.reason.clone());
@@ -140,6 +152,8 @@ pub(crate) fn status(name: String, state: &State, control: &Control, now: UnixTi
         waits: Vec::new(),
         no_worker_on: Vec::new(),
         orphaned: false,
+        on: state.on(),
+        unlabelled,
     }
 }
 
@@ -153,10 +167,25 @@ pub(crate) fn no_worker_on(status: &JobStatus, marks: &[Mark]) -> Vec<Option<Str
 }
 
 /// Whether no scheduler has a job.
-pub(crate) fn orphaned(name: &str, state: &State, owned: &OfAll) -> bool {
+pub(crate) fn orphaned(name: &str, state: &State, owned: &OfAll, unlabelled: bool) -> bool {
     let started = state.run.as_ref().map(|run| run.started);
-    let touched = started.map_or(state.defined_at, |started| started.max(state.defined_at));
-    state.unfinished().is_none() && owned.lack(name, touched)
+    let touched = match unlabelled {
+        // Labels do not change: whoever does not have them has not got the job since.
+        true => UnixTime::EPOCH,
+        false => started.map_or(state.defined_at, |started| started.max(state.defined_at)),
+    };
+    !runs(state, unlabelled) && owned.lack(name, touched)
+}
+
+/// Whether it runs, as far as the notes tell. Who has started it had the labels, and whoever could notice its death would have them.
+fn runs(state: &State, unlabelled: bool) -> bool {
+    state.unfinished().is_some() && !unlabelled
+}
+
+/// Whether a job needs labels, and no scheduler has them.
+pub(crate) fn unlabelled(state: &State, marks: &[Mark]) -> bool {
+    let on = state.on();
+    !on.is_empty() && !marks.iter().any(|mark| mark.has_labels(&on))
 }
 
 fn next_slot(state: &State, asked: &JobControl, now: UnixTime) -> Option<UnixTime> {

@@ -1,7 +1,7 @@
 //! `cotter jobs check`: whether all is well, for monitoring.
 
 use super::hosts::nobody;
-use super::list::{NOBODY, held, no_worker};
+use super::list::{held, no_worker, nobody_has};
 use super::runs::has_failed;
 use clap::Args;
 use cotter_console::duration::{parse, parse_positive, words};
@@ -111,7 +111,7 @@ impl Check {
             let (late, workers) = (words(now.since(since)), no_worker(job));
             problem(Kind::Overdue, Some(since), format!("overdue for {late}{waits}{workers}"))
         });
-        let orphaned = (job.orphaned && has_hosts).then(|| problem(Kind::Orphaned, None, NOBODY.to_owned()));
+        let orphaned = (job.orphaned && has_hosts).then(|| problem(Kind::Orphaned, None, nobody_has(job)));
         let ending = job.ending.as_ref().filter(|ending| has_failed(ending) && job.retry_at.is_none());
         let failed = ending.map(|ending| {
             let how = match ending {

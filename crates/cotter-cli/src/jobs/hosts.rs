@@ -1,6 +1,6 @@
 //! `cotter jobs hosts`, and what is said where none is there.
 
-use super::list::from_now;
+use super::list::{from_now, nobody_has};
 use crate::table;
 use cotter_console::duration::{millis, words};
 use cotter_console::{Console, Failure, clean};
@@ -21,11 +21,11 @@ pub(super) async fn print(jobs: &Jobs, console: &Console) -> Result<(), Failure>
         return Ok(());
     }
     let now = jobs.now().await?;
-    let head = ["HOST", "STARTED", "SEEN", "BUSY", "CLOCK OFF", "VERSION"];
+    let head = ["HOST", "STARTED", "SEEN", "BUSY", "CLOCK OFF", "VERSION", "LABELS"];
     table::print(head, hosts.iter().map(|host| row(host, now)), console)
 }
 
-fn row(host: &Host, now: UnixTime) -> [String; 6] {
+fn row(host: &Host, now: UnixTime) -> [String; 7] {
     [
         host.name.as_deref().map_or_else(|| "-".to_owned(), clean),
         from_now(host.since, now),
@@ -33,6 +33,7 @@ fn row(host: &Host, now: UnixTime) -> [String; 6] {
         format!("{} of {}", host.busy, host.workers),
         words(host.clock_offset),
         clean(&host.version),
+        if host.labels.is_empty() { "-".to_owned() } else { clean(&host.labels.join(" ")) },
     ]
 }
 
@@ -46,6 +47,7 @@ fn object(host: &Host) -> Value {
         "no_worker_since": host.no_worker_since.map(|since| format!("{since:.3}")),
         "clock_offset_ms": millis(host.clock_offset),
         "version": host.version,
+        "labels": host.labels,
     })
 }
 
@@ -53,10 +55,18 @@ pub(super) fn nobody() -> String {
     format!("no scheduler of this group runs, or none has said so for {}", words(Host::SILENCE))
 }
 
-/// Says so where something is asked of schedulers, and none is there. A store that does not tell is not a reason to fail: what was
-/// asked for is written.
-pub(super) async fn remark_if_none(jobs: &Jobs, console: &Console) {
-    if jobs.hosts().await.is_ok_and(|hosts| hosts.is_empty()) {
-        console.warning(&format!("{}: it is done when one is started", nobody()));
+/// Says so where a run of a job is asked for, and no scheduler is there to start it. A store that does not tell is not a reason to
+/// fail: what was asked for is written.
+pub(super) async fn remark_if_none(jobs: &Jobs, job: &str, console: &Console) {
+    let none = match jobs.hosts().await {
+        Ok(hosts) if hosts.is_empty() => Some(nobody()),
+        Ok(_) => {
+            let all = jobs.list().await.unwrap_or_default();
+            all.iter().find(|one| one.name == job && one.orphaned).map(nobody_has)
+        }
+        Err(_) => None,
+    };
+    if let Some(none) = none {
+        console.warning(&format!("{none}: it is done when one is started"));
     }
 }

@@ -107,7 +107,7 @@ fn millis(at: UnixTime) -> String {
 }
 
 fn state(job: &JobStatus, now: UnixTime) -> String {
-    let runs = job.started.is_some() && job.ended.is_none();
+    let runs = job.started.is_some() && job.ended.is_none() && !job.unlabelled;
     let by = |who: &Option<String>| who.as_deref().map(|by| format!(" by {}", clean(by))).unwrap_or_default();
     let why = job.pause_reason.as_deref().map(|why| format!(": {}", clean(why))).unwrap_or_default();
     match (job.paused, runs) {
@@ -119,7 +119,7 @@ fn state(job: &JobStatus, now: UnixTime) -> String {
             format!("retrying, attempt {}", job.attempt.unwrap_or_default() + 1)
         }
         (false, false) if job.requests > 0 => format!("triggered{}", by(&job.asked_by)),
-        (false, false) if job.orphaned => NOBODY.to_owned(),
+        (false, false) if job.orphaned => nobody_has(job),
         (false, false) => "waiting".to_owned(),
     }
 }
@@ -130,11 +130,18 @@ fn ends(job: &JobStatus, now: UnixTime) -> String {
 }
 
 /// Said of a job that no scheduler has.
-pub(super) const NOBODY: &str = "no host has this job";
+pub(super) fn nobody_has(job: &JobStatus) -> String {
+    match &job.on[..] {
+        [label] if job.unlabelled => format!("no host has the label {label}"),
+        labels if job.unlabelled => format!("no host has the labels {}", labels.join(" and ")),
+        _ => "no host has this job".to_owned(),
+    }
+}
 
 /// That nobody has it, beside another state.
 fn orphaned(job: &JobStatus, state: &str) -> String {
-    if job.orphaned && state != NOBODY { format!("; {NOBODY}") } else { String::new() }
+    let nobody = nobody_has(job);
+    if job.orphaned && state != nobody { format!("; {nobody}") } else { String::new() }
 }
 
 /// What a job waits for that others hold.
@@ -212,6 +219,8 @@ pub(super) fn object(job: &JobStatus) -> Value {
         "waits": job.waits.iter().map(wait_object).collect::<Vec<_>>(),
         "no_worker_on": job.no_worker_on,
         "orphaned": job.orphaned,
+        "on": job.on,
+        "unlabelled": job.unlabelled,
         "standby": job.standby.iter().map(standby_object).collect::<Vec<_>>(),
     })
 }

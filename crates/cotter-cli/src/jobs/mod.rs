@@ -170,7 +170,7 @@ pub(crate) async fn run(args: &Jobs, global: &Global, console: &Console) -> Resu
         Action::Trigger(which) => return trigger::run(&jobs, which, console).await,
         Action::AddOnce(run) => {
             one_shots::add(&jobs, run, console).await?;
-            hosts::remark_if_none(&jobs, console).await;
+            hosts::remark_if_none(&jobs, &run.job, console).await;
         }
         Action::Hosts => hosts::print(&jobs, console).await?,
         Action::Pending => one_shots::print(&jobs.pending().await?, console)?,

@@ -15,7 +15,7 @@ use std::time::Duration;
 #[command(group(ArgGroup::new("time").required(true).args(["after", "at"])))]
 pub(super) struct AddOnce {
     /// The name of the job within the group
-    job: String,
+    pub(super) job: String,
     /// Run it after this time
     #[arg(long, value_name = "DUR", value_parser = parse)]
     after: Option<Duration>,

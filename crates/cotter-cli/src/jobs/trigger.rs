@@ -26,7 +26,7 @@ pub(super) async fn run(jobs: &Jobs, which: &Trigger, console: &Console) -> Resu
     let job = &which.job;
     let request = jobs.trigger_with(job, which.arguments.iter().cloned()).await.map_err(refused)?;
     console.confirm(&format!("{job}: triggered; a scheduler of the group will run it once"));
-    hosts::remark_if_none(jobs, console).await;
+    hosts::remark_if_none(jobs, job, console).await;
     if !which.wait {
         return Ok(Exit::Done);
     }

@@ -33,7 +33,7 @@ use crate::global::Global;
 use clap::Args;
 use cotter_console::duration::parse_positive;
 use cotter_console::{Console, Exit, Failure, clean};
-use cotter_scheduler::UnixTime;
+use cotter_scheduler::{Label, UnixTime};
 use file::{File, Mistake};
 use serde_json::json;
 use std::io::Write;
@@ -71,11 +71,14 @@ pub(crate) struct Schedule {
     ///
     /// Cron's environment lines, MAILTO, `%`, users and `flock -n` are translated, or named where they cannot be. Lines in
     /// /etc/crontab and /etc/cron.d have a column for the user, and those of other files with --user-column.
-    #[arg(long, conflicts_with_all = ["validate", "next", "metrics"])]
+    #[arg(long, conflicts_with_all = ["validate", "next", "metrics", "label"])]
     from_crontab: bool,
     /// The lines of the crontab have a column for the user
     #[arg(long, requires = "from_crontab")]
     user_column: bool,
+    /// Label this host, as in role=db; can be repeated. Jobs `on` a label run only on hosts that have it
+    #[arg(long, value_name = "KEY=VALUE", value_parser = label, conflicts_with_all = ["validate", "next"])]
+    label: Vec<Label>,
     /// Serve /metrics, for Prometheus, and /healthz at this address
     ///
     /// Both are open to anyone who can reach the address: prefer a loopback address. Port 0 picks a free port.
@@ -88,6 +91,10 @@ pub(crate) struct Schedule {
 
 fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "write an address and a port, such as 127.0.0.1:9464 or [::1]:9464".to_owned())
+}
+
+fn label(text: &str) -> Result<Label, String> {
+    Label::new(text).map_err(|e| e.to_string())
 }
 
 /// Executes the command.

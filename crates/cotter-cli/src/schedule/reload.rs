@@ -95,7 +95,8 @@ impl Service {
         }
     }
 
-    fn replace(&mut self, file: File) {
+    fn replace(&mut self, mut file: File) {
+        file.leave(&self.labels);
         for key in self.file.needs_restart(&file) {
             self.commands.log.warning(None, &format!("`{key}` has changed, which needs a restart"));
         }
@@ -115,7 +116,8 @@ impl Service {
             Ok(()) => {
                 self.follow_ups.set(&file.jobs);
                 self.file.jobs = file.jobs;
-                self.commands.log.remark(&format!("the file was reloaded and has {count} {noun}"));
+                let text = format!("the file was reloaded and has {count} {noun}{}", file.left);
+                self.commands.log.remark(&text);
                 systemd::ready();
             }
             Err(error) => {

@@ -16,10 +16,11 @@ use crate::global::Global;
 use crate::store::{self, Chosen};
 use cotter::{Builder, Client};
 use cotter_console::{Console, Exit, Failure, clean};
-use cotter_scheduler::{Handle, Job, Scheduler};
+use cotter_scheduler::{Handle, Job, Label, Scheduler};
 use rustix::process::Signal;
 use rustix::system::uname;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -49,13 +50,15 @@ pub(super) async fn serve(
         }
         None => None,
     };
-    let end = schedule(file, chosen, metrics, &mut signals, &log, console).await;
+    let labels = args.label.iter().cloned().collect();
+    let end = schedule(file, labels, chosen, metrics, &mut signals, &log, console).await;
     log.finish();
     end
 }
 
 async fn schedule(
     file: File,
+    labels: BTreeSet<Label>,
     chosen: Chosen,
     metrics: Option<Arc<Metrics>>,
     signals: &mut Signals,
@@ -70,7 +73,7 @@ async fn schedule(
     if let Some(metrics) = &metrics {
         metrics.connected(&client);
     }
-    let mut service = Service::start(file, &client, Commands::new(chosen, log.clone()), metrics);
+    let mut service = Service::start(file, labels, &client, Commands::new(chosen, log.clone()), metrics);
     if reload {
         service.reload();
     }
@@ -103,6 +106,8 @@ fn label(group: &str) -> String {
 /// A running scheduler.
 pub(super) struct Service {
     pub(super) file: File,
+    /// Those of this host.
+    pub(super) labels: BTreeSet<Label>,
     /// The store, without its password.
     store: String,
     pub(super) commands: Arc<Commands>,
@@ -115,7 +120,14 @@ pub(super) struct Service {
 }
 
 impl Service {
-    fn start(file: File, client: &Client, commands: Arc<Commands>, metrics: Option<Arc<Metrics>>) -> Self {
+    fn start(
+        mut file: File,
+        labels: BTreeSet<Label>,
+        client: &Client,
+        commands: Arc<Commands>,
+        metrics: Option<Arc<Metrics>>,
+    ) -> Self {
+        file.leave(&labels);
         let log = commands.log.clone();
         let follow_ups = FollowUps::new(&commands.store, &log);
         let followed = follow_ups.clone();
@@ -133,12 +145,13 @@ impl Service {
         scheduler = file.workers.into_iter().fold(scheduler, Scheduler::workers);
         scheduler = file.max_clock_offset.into_iter().fold(scheduler, Scheduler::max_clock_offset);
         scheduler = file.history.into_iter().fold(scheduler, Scheduler::history);
+        scheduler = labels.iter().cloned().fold(scheduler, Scheduler::label);
         let handle = scheduler.handle();
         let (stop, stopped) = oneshot::channel();
         let runner = tokio::spawn(scheduler.run_until(stopped, file.grace));
         let store = client.info().instance.clone();
         let (reload, stop) = (Reload::default(), Some(stop));
-        Self { file, store, commands, follow_ups, metrics, handle, reload, stop, runner }
+        Self { file, labels, store, commands, follow_ups, metrics, handle, reload, stop, runner }
     }
 
     async fn run(mut self, signals: &mut Signals) -> Result<Exit, Failure> {
@@ -177,7 +190,8 @@ impl Service {
             Some((at, job)) => format!("the next slot is that of {:?}, at {at}", clean(job)),
             None => "no slot is known before the first run".to_owned(),
         };
-        let text = format!("scheduling {} {noun} of group {group:?} at {}; {then}", jobs.len(), clean(store));
+        let (count, store_name, left) = (jobs.len(), clean(store), &self.file.left);
+        let text = format!("scheduling {count} {noun} of group {group:?} at {store_name}; {then}{left}");
         let next = next.map(|(at, job)| json!({ "job": job, "at": at.to_string() }));
         let fields = [
             ("group", json!(group)),

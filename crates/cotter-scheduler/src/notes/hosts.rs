@@ -44,9 +44,18 @@ pub(crate) struct Mark {
     /// The offset of its clock, in milliseconds.
     #[serde(rename = "o")]
     pub(crate) off: u64,
+    #[serde(rename = "l", default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) labels: Vec<String>,
     /// The jobs that it has; `None` if it does not say.
     #[serde(rename = "j", default, skip_serializing_if = "Option::is_none")]
     pub(crate) jobs: Option<Owned>,
+}
+
+impl Mark {
+    /// Whether it has all of these labels.
+    pub(crate) fn has_labels(&self, labels: &[String]) -> bool {
+        labels.iter().all(|label| self.labels.contains(label))
+    }
 }
 
 /// The marks by the ids of schedulers.

@@ -5,8 +5,9 @@ use super::run::is_default;
 use super::{Arguments, LastRun, OneShotKey, foreign, instant};
 use crate::decide::DueRun;
 use crate::definition::{Definition, Settings};
+use crate::hash::ON;
 use crate::job::DISABLED;
-use crate::{Ending, Result, UnixTime};
+use crate::{Ending, Result, UnixTime, label};
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -188,6 +189,12 @@ impl State {
     /// Whether the definition in effect switches the job off.
     pub(crate) fn is_disabled(&self) -> bool {
         self.trigger.starts_with(DISABLED)
+    }
+
+    /// The labels that a host needs for the definition in effect, in order.
+    pub(crate) fn on(&self) -> Vec<String> {
+        let on = self.settings.as_ref().and_then(|settings| settings.get(ON));
+        on.map(|on| label::split(on)).unwrap_or_default()
     }
 
     /// The slot of the last run. It is nearly always the latest one that is settled.

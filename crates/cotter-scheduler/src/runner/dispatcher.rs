@@ -252,20 +252,27 @@ impl Dispatcher {
             // There is no shutdown.
             Command::EndGrace => {}
             Command::Next(answer) => drop(answer.send(self.agenda.list())),
-            Command::Replace(jobs, done) => {
+            Command::Replace(mut jobs, done) => {
+                jobs.retain(|job| self.context.settings.is_for(job));
                 self.replace(jobs);
                 let _ = done.send(());
             }
             Command::Put(job, done) => {
-                self.put(vec![*job]);
+                match self.context.settings.is_for(&job) {
+                    true => self.put(vec![*job]),
+                    // It may have been one for this host before.
+                    false => drop(self.remove(&job.name)),
+                }
                 let _ = done.send(());
             }
-            Command::Remove(job, done) => {
-                let was_there = self.agenda.remove(&job);
-                self.context.presence.has(self.agenda.names().iter());
-                let _ = done.send(was_there);
-            }
+            Command::Remove(job, done) => drop(done.send(self.remove(&job))),
         }
+    }
+
+    fn remove(&mut self, job: &str) -> bool {
+        let was_there = self.agenda.remove(job);
+        self.context.presence.has(self.agenda.names().iter());
+        was_there
     }
 
     fn replace(&mut self, jobs: Vec<Job>) {

@@ -44,10 +44,11 @@ use crate::event::Observers;
 use crate::handle::Command;
 use crate::notes::history::USUAL_RUNS;
 use crate::notes::roster;
-use crate::{Job, Result};
+use crate::{Job, Label, Result};
 use context::{Context, Halt, Stop};
 use cotter::Client;
 use dispatcher::Dispatcher;
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -65,6 +66,7 @@ pub(crate) struct Settings {
     pub(crate) max_clock_offset: Duration,
     pub(crate) history: usize,
     pub(crate) host: String,
+    pub(crate) labels: BTreeSet<Label>,
     pub(crate) observers: Observers,
     /// Whether commands are handled.
     pub(crate) runs: Arc<AtomicBool>,
@@ -79,9 +81,16 @@ impl Settings {
             max_clock_offset: Duration::from_secs(5),
             history: USUAL_RUNS,
             host: String::new(),
+            labels: BTreeSet::new(),
             observers: Observers::default(),
             runs: Arc::default(),
         }
+    }
+
+    /// Whether this scheduler has all labels that a job needs. The runner never hears of any other job: its slots, retries,
+    /// requests and dead runs are for those that have them.
+    pub(crate) fn is_for(&self, job: &Job) -> bool {
+        job.is_for(&self.labels)
     }
 }
 

@@ -110,6 +110,7 @@ fn mark(context: &Context) -> Mark {
         busy: context.workers.busy(),
         crowded: crowded.filter(|since| *since + UNTOLD <= at),
         off: u64::try_from(context.clock.off().as_millis()).unwrap_or(u64::MAX),
+        labels: context.settings.labels.iter().map(ToString::to_string).collect(),
         jobs: context.presence.jobs.borrow().clone(),
     }
 }

@@ -3,8 +3,11 @@
 use super::section::{Mistakes, Section};
 use super::{env, trigger, value};
 use crate::command::{Grace, Launch};
-use cotter_scheduler::{Busy, Concurrency, Job, Misfire, OnCrash, OnStop, Outcome, Run, Trigger, Zone};
+use cotter_scheduler::{
+    Busy, Concurrency, Job, Label, Misfire, OnCrash, OnStop, Outcome, Run, Trigger, Zone,
+};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -36,6 +39,7 @@ pub(super) const SHARED: &[&str] = &[
     "lock",
     "limit",
     "priority",
+    "on",
     "at_least",
     "generation",
     "on_success",
@@ -99,6 +103,7 @@ pub(super) struct Settings {
     lock: Option<String>,
     limit: Option<(String, u32)>,
     priority: Option<i32>,
+    on: BTreeSet<Label>,
 }
 
 impl Spec {
@@ -106,6 +111,11 @@ impl Spec {
     pub(in crate::schedule) fn locks(&self) -> impl Iterator<Item = &str> {
         let limit = self.settings.limit.as_ref().map(|(name, _)| name);
         self.settings.lock.iter().chain(limit).map(String::as_str)
+    }
+
+    /// The labels that a host needs to run it.
+    pub(super) fn on(&self) -> &BTreeSet<Label> {
+        &self.settings.on
     }
 
     /// The ttl of the lock.
@@ -239,6 +249,7 @@ impl Settings {
             lock: section.get("lock", mistakes, value::lock_name),
             limit: section.get("limit", mistakes, value::limit),
             priority: section.get("priority", mistakes, value::signed),
+            on: section.get("on", mistakes, value::labels).unwrap_or_default(),
         }
     }
 
@@ -274,6 +285,7 @@ impl Settings {
         job = self.lock.iter().fold(job, Job::lock);
         job = self.limit.iter().fold(job, |job, (name, of)| job.limit(name, *of));
         job = self.priority.into_iter().fold(job, Job::priority);
+        job = self.on.iter().cloned().fold(job, Job::on);
         self.generation.into_iter().fold(job, Job::generation)
     }
 }

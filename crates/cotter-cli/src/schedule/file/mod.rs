@@ -23,7 +23,9 @@ pub(crate) use job::Spec;
 use crate::store::StoreRef;
 use cotter::Client;
 use cotter_console::{Failure, clean};
+use cotter_scheduler::Label;
 use section::{Mistakes, Section};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -58,9 +60,26 @@ pub(crate) struct File {
     pub(crate) max_clock_offset: Option<Duration>,
     pub(crate) history: Option<usize>,
     pub(crate) jobs: Vec<Spec>,
+    /// What is said of the jobs that were [left](Self::leave) to others.
+    pub(crate) left: String,
 }
 
 impl File {
+    /// Leaves those jobs to other hosts that need labels which this one does not have.
+    pub(crate) fn leave(&mut self, labels: &BTreeSet<Label>) {
+        let all = std::mem::take(&mut self.jobs);
+        let (ours, others): (_, Vec<_>) = all.into_iter().partition(|job| job.on().is_subset(labels));
+        self.jobs = ours;
+        let (Some(first), count) = (others.first(), others.len()) else { return };
+        let both = |on: &BTreeSet<Label>| on.iter().map(Label::as_str).collect::<Vec<_>>().join(" and ");
+        let whose: BTreeSet<_> = others.iter().map(|job| both(job.on())).collect();
+        let whose = whose.into_iter().collect::<Vec<_>>().join(" or ");
+        self.left = match count {
+            1 => format!("; {:?} is left to hosts with {whose}", clean(&first.name)),
+            _ => format!("; {count} others are left to hosts with {whose}"),
+        };
+    }
+
     /// The keys that differ and cannot be changed without a restart.
     pub(crate) fn needs_restart(&self, other: &Self) -> Vec<&'static str> {
         let same = [
@@ -150,7 +169,8 @@ fn parse_tables(path: &Path, root: &DeTable<'_>, mistakes: &mut Mistakes) -> Opt
     let grace = top.get("grace", mistakes, value::duration).unwrap_or(GRACE);
     let max_clock_offset = top.get("max_clock_offset", mistakes, value::positive);
     let history = top.get("history", mistakes, value::history);
-    Some(File { path: path.into(), group: group?, place, workers, grace, max_clock_offset, history, jobs })
+    let (path, group, left) = (path.into(), group?, String::new());
+    Some(File { path, group, place, workers, grace, max_clock_offset, history, jobs, left })
 }
 
 fn jobs(

@@ -1,7 +1,8 @@
 //! Parsing of values. Errors say what to write.
 
 use cotter_console::duration;
-use cotter_scheduler::{Scheduler, Trigger, UnixTime, Zone};
+use cotter_scheduler::{Label, Scheduler, Trigger, UnixTime, Zone};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 use toml::de::DeValue;
@@ -112,6 +113,18 @@ pub(super) fn lock_name(value: &DeValue<'_>) -> Result<String, String> {
     let name = text(value)?;
     cotter::Name::new(&name).map_err(|e| e.to_string())?;
     Ok(name)
+}
+
+/// A label, or several.
+pub(super) fn labels(value: &DeValue<'_>) -> Result<BTreeSet<Label>, String> {
+    let label = |value: &DeValue<'_>| match value {
+        DeValue::String(text) => Label::new(text).map_err(|e| e.to_string()),
+        other => Err(format!("found {}; write \"role=db\" or [\"role=db\", \"zone=a\"]", kind(other))),
+    };
+    match value {
+        DeValue::Array(all) => all.iter().map(|one| label(one.get_ref())).collect(),
+        one => Ok(BTreeSet::from([label(one)?])),
+    }
 }
 
 /// How many of all jobs with the same name run at a time.

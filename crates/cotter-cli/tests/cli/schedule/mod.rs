@@ -6,6 +6,7 @@ mod failures;
 mod file;
 mod follow_up;
 mod histories;
+mod labels;
 mod leased;
 mod limits;
 mod metrics;

@@ -6,6 +6,7 @@ mod definitions;
 mod ends;
 mod histories;
 mod hosts;
+mod labels;
 mod lapses;
 mod limits;
 mod notes;

@@ -56,6 +56,7 @@ fn scheduler() -> Ring {
             "host",
             "job",
             "jobs",
+            "label",
             "notes",
             "one_shot",
             "pausing",
