@@ -42,8 +42,14 @@ impl Jobs {
     /// As [`history`](Self::history).
     pub async fn histories_of(&self, jobs: &[String], since: Option<UnixTime>) -> Result<Vec<History>> {
         let states = self.states(jobs).await?.into_iter().zip(jobs);
-        let known = states.map(|(state, job)| Ok((job.clone(), state.ok_or_else(|| self.unknown(job))?)));
-        self.load_histories(known.collect::<Result<_>>()?, since).await
+        let mut known = Vec::new();
+        for (state, job) in states {
+            match state {
+                Some(state) => known.push((job.clone(), state)),
+                None => return Err(self.unknown(job).await),
+            }
+        }
+        self.load_histories(known, since).await
     }
 
     /// Returns the same for all jobs of the group, ordered by name. A thousand notes are requested at a time, and none of the history

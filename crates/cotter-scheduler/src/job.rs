@@ -299,16 +299,11 @@ impl Job {
     }
 
     /// Restricts the job to schedulers that have this [label](crate::Scheduler::label); if it is set several times, to those that
-    /// have all of the labels. The others leave the job alone, and do not count as having it. Default: every scheduler.
+    /// have all of the labels. Each also has [that of its host](Label::of_host). The others leave the job alone, and do not count as having it. Default: every scheduler.
     #[must_use]
     pub fn on(mut self, label: Label) -> Self {
         self.policy.on.insert(label);
         self
-    }
-
-    /// Whether a scheduler with these labels runs it.
-    pub(crate) fn is_for(&self, labels: &BTreeSet<Label>) -> bool {
-        self.policy.on.is_subset(labels)
     }
 
     /// Sets the priority for a free worker of this process: it goes to the job with the highest priority among those

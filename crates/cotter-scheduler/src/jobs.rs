@@ -277,13 +277,27 @@ impl Jobs {
     }
 
     pub(crate) async fn known(&self, job: &str) -> Result<State> {
-        self.state(job).await?.ok_or_else(|| self.unknown(job))
+        match self.state(job).await? {
+            Some(state) => Ok(state),
+            None => Err(self.unknown(job).await),
+        }
     }
 
-    pub(crate) fn unknown(&self, job: &str) -> Error {
-        let group = &self.group;
-        let why =
-            format!("group {group:?} has no job {job:?}; only jobs that have already been started are known");
+    /// The error about a job that is not known. One that runs on each host is known by other names.
+    pub(crate) async fn unknown(&self, job: &str) -> Error {
+        let (group, on_host) = (&self.group, format!("{job}@"));
+        let names = roster::read(&self.client, group).await.unwrap_or_default();
+        let on_hosts: Vec<_> = names.into_iter().filter(|name| name.starts_with(&on_host)).collect();
+        let why = match &on_hosts[..] {
+            [] => format!(
+                "group {group:?} has no job {job:?}; only jobs that have already been started are known"
+            ),
+            [first, others @ ..] => {
+                let more =
+                    if others.is_empty() { String::new() } else { format!(" or {} more", others.len()) };
+                format!("group {group:?} has {job:?} for each host by itself: name {first:?}{more}")
+            }
+        };
         Error::new(ErrorKind::UnknownJob, why)
     }
 

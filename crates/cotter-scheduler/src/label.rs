@@ -13,6 +13,9 @@ pub struct Label(Arc<str>);
 /// What separates several of them as text. It is in none of them.
 const SEPARATOR: &str = ", ";
 
+/// What precedes the name of a host.
+const HOST: &str = "host=";
+
 impl Label {
     /// The maximum length of a label, in bytes.
     pub const MAX_BYTES: usize = 100;
@@ -41,6 +44,14 @@ impl Label {
         }
     }
 
+    /// Returns the label that a scheduler has by the [name](crate::Scheduler::host) of its host, `host=NAME`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Label`] if a label cannot contain that name.
+    pub fn of_host(name: &str) -> Result<Self> {
+        Self::new(format!("{HOST}{name}"))
+    }
+
     /// Returns the label as text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -51,10 +62,21 @@ fn is_word(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "-_.:/".contains(c))
 }
 
+impl AsRef<str> for Label {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
 impl fmt::Display for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
+}
+
+/// Whether a host of this name, with these labels, has this one too.
+pub(crate) fn has<T: AsRef<str>>(host: &str, mut labels: impl Iterator<Item = T>, label: &str) -> bool {
+    label.strip_prefix(HOST) == Some(host) || labels.any(|own| own.as_ref() == label)
 }
 
 /// Labels as text, in the settings of a definition.

@@ -84,7 +84,7 @@ impl Jobs {
         let mut note = self.client.note(&lock).await?;
         loop {
             let state = note.as_ref().map(|note| State::parse(job, &note.bytes)).transpose()?.flatten();
-            let state = state.ok_or_else(|| self.unknown(job))?;
+            let Some(state) = state else { return Err(self.unknown(job).await) };
             if let Some(answer) = self.answer(request, state).await? {
                 return Ok(answer);
             }

@@ -85,12 +85,17 @@ pub(super) async fn run(jobs: &Jobs, which: &Check, console: &Console) -> Result
 }
 
 fn chosen(all: Vec<JobStatus>, which: &Check) -> Result<Vec<JobStatus>, Failure> {
-    if let Some(unknown) = which.jobs.iter().find(|name| !all.iter().any(|job| job.name == **name)) {
+    // One that runs on each host has the host behind its name.
+    let is_one_of = |job: &JobStatus, name: &String| {
+        job.name.strip_prefix(&**name).is_some_and(|rest| rest.is_empty() || rest.starts_with('@'))
+    };
+    if let Some(unknown) = which.jobs.iter().find(|name| !all.iter().any(|job| is_one_of(job, name))) {
         let why =
             format!("this group has no job {unknown:?}; only jobs that have already been started are known");
         return Err(Failure::usage(why));
     }
-    let is_chosen = |job: &JobStatus| which.jobs.is_empty() || which.jobs.contains(&job.name);
+    let is_chosen =
+        |job: &JobStatus| which.jobs.is_empty() || which.jobs.iter().any(|name| is_one_of(job, name));
     Ok(all.into_iter().filter(is_chosen).collect())
 }
 

@@ -1,7 +1,7 @@
 //! Reading the file again, while the jobs go on.
 
 use super::file::{self, File, Mistake};
-use super::serve::{Service, jobs, set_names};
+use super::serve::{Service, host, jobs, set_names};
 use super::systemd;
 use cotter_console::Failure;
 use std::future::{Future, pending};
@@ -96,7 +96,7 @@ impl Service {
     }
 
     fn replace(&mut self, mut file: File) {
-        file.leave(&self.labels);
+        file.settle(&host(), &self.labels);
         for key in self.file.needs_restart(&file) {
             self.commands.log.warning(None, &format!("`{key}` has changed, which needs a restart"));
         }

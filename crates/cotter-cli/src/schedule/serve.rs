@@ -94,6 +94,11 @@ fn builder(group: &str, metrics: Option<&Arc<Metrics>>) -> impl Fn() -> Builder 
     }
 }
 
+/// The name of this host.
+pub(super) fn host() -> String {
+    uname().nodename().to_string_lossy().into_owned()
+}
+
 /// The label of the holder. The name of a group may be longer than a label.
 fn label(group: &str) -> String {
     let text = format!("schedule {group}");
@@ -127,14 +132,14 @@ impl Service {
         commands: Arc<Commands>,
         metrics: Option<Arc<Metrics>>,
     ) -> Self {
-        file.leave(&labels);
+        file.settle(&host(), &labels);
         let log = commands.log.clone();
         let follow_ups = FollowUps::new(&commands.store, &log);
         let followed = follow_ups.clone();
         follow_ups.set(&file.jobs);
         let measured = metrics.clone();
         let mut scheduler = Scheduler::new(client, &file.group)
-            .host(uname().nodename().to_string_lossy())
+            .host(host())
             .observe(move |event| {
                 if let Some(metrics) = &measured {
                     metrics.event(event);

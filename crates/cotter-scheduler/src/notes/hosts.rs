@@ -3,7 +3,7 @@
 pub(crate) mod owned;
 
 use super::{instant, load_all, shown};
-use crate::UnixTime;
+use crate::{UnixTime, label};
 use cotter::{Client, Note, Result};
 use owned::Owned;
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,7 @@ pub(crate) struct Mark {
 impl Mark {
     /// Whether it has all of these labels.
     pub(crate) fn has_labels(&self, labels: &[String]) -> bool {
-        labels.iter().all(|label| self.labels.contains(label))
+        labels.iter().all(|needed| label::has(&self.host, self.labels.iter(), needed))
     }
 }
 

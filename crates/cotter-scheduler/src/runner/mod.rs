@@ -44,7 +44,7 @@ use crate::event::Observers;
 use crate::handle::Command;
 use crate::notes::history::USUAL_RUNS;
 use crate::notes::roster;
-use crate::{Job, Label, Result};
+use crate::{Job, Label, Result, label};
 use context::{Context, Halt, Stop};
 use cotter::Client;
 use dispatcher::Dispatcher;
@@ -90,7 +90,7 @@ impl Settings {
     /// Whether this scheduler has all labels that a job needs. The runner never hears of any other job: its slots, retries,
     /// requests and dead runs are for those that have them.
     pub(crate) fn is_for(&self, job: &Job) -> bool {
-        job.is_for(&self.labels)
+        job.policy.on.iter().all(|needed| label::has(&self.host, self.labels.iter(), needed.as_str()))
     }
 }
 

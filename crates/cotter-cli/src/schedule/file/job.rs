@@ -1,6 +1,7 @@
 //! A job in the file.
 
 use super::section::{Mistakes, Section};
+use super::value::On;
 use super::{env, trigger, value};
 use crate::command::{Grace, Launch};
 use cotter_scheduler::{
@@ -103,7 +104,7 @@ pub(super) struct Settings {
     lock: Option<String>,
     limit: Option<(String, u32)>,
     priority: Option<i32>,
-    on: BTreeSet<Label>,
+    on: On,
 }
 
 impl Spec {
@@ -115,7 +116,18 @@ impl Spec {
 
     /// The labels that a host needs to run it.
     pub(super) fn on(&self) -> &BTreeSet<Label> {
-        &self.settings.on
+        &self.settings.on.labels
+    }
+
+    /// Whether it runs on each host.
+    pub(super) fn is_for_each(&self) -> bool {
+        self.settings.on.each
+    }
+
+    /// Makes it the job of one host alone, which has this label by its name.
+    pub(super) fn settle(&mut self, host: &str, label: &Label) {
+        self.name = format!("{}@{host}", self.name);
+        self.settings.on.labels.insert(label.clone());
     }
 
     /// The ttl of the lock.
@@ -249,7 +261,7 @@ impl Settings {
             lock: section.get("lock", mistakes, value::lock_name),
             limit: section.get("limit", mistakes, value::limit),
             priority: section.get("priority", mistakes, value::signed),
-            on: section.get("on", mistakes, value::labels).unwrap_or_default(),
+            on: section.get("on", mistakes, value::on).unwrap_or_default(),
         }
     }
 
@@ -285,7 +297,7 @@ impl Settings {
         job = self.lock.iter().fold(job, Job::lock);
         job = self.limit.iter().fold(job, |job, (name, of)| job.limit(name, *of));
         job = self.priority.into_iter().fold(job, Job::priority);
-        job = self.on.iter().cloned().fold(job, Job::on);
+        job = self.on.labels.iter().cloned().fold(job, Job::on);
         self.generation.into_iter().fold(job, Job::generation)
     }
 }

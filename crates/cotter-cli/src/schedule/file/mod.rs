@@ -60,23 +60,35 @@ pub(crate) struct File {
     pub(crate) max_clock_offset: Option<Duration>,
     pub(crate) history: Option<usize>,
     pub(crate) jobs: Vec<Spec>,
-    /// What is said of the jobs that were [left](Self::leave) to others.
+    /// What is said of the jobs that were [left](Self::settle) to others.
     pub(crate) left: String,
 }
 
 impl File {
-    /// Leaves those jobs to other hosts that need labels which this one does not have.
-    pub(crate) fn leave(&mut self, labels: &BTreeSet<Label>) {
-        let all = std::mem::take(&mut self.jobs);
-        let (ours, others): (_, Vec<_>) = all.into_iter().partition(|job| job.on().is_subset(labels));
+    /// Makes this the file of one host: leaves those jobs to others that need labels which it does not have, and gives it its
+    /// own of those that run on each host.
+    pub(crate) fn settle(&mut self, host: &str, labels: &BTreeSet<Label>) {
+        // Hosts that have not been given a name would share a job.
+        let own = Label::of_host(host).ok().filter(|_| host != "localhost");
+        let labels: BTreeSet<_> = labels.iter().chain(&own).collect();
+        let is_ours = |job: &Spec| {
+            job.on().iter().all(|label| labels.contains(label)) && (own.is_some() || !job.is_for_each())
+        };
+        let (mut ours, others): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.jobs).into_iter().partition(is_ours);
+        let mut on_each = ours.iter_mut().filter(|job| job.is_for_each());
+        own.iter().for_each(|own| on_each.by_ref().for_each(|job| job.settle(host, own)));
         self.jobs = ours;
         let (Some(first), count) = (others.first(), others.len()) else { return };
-        let both = |on: &BTreeSet<Label>| on.iter().map(Label::as_str).collect::<Vec<_>>().join(" and ");
-        let whose: BTreeSet<_> = others.iter().map(|job| both(job.on())).collect();
-        let whose = whose.into_iter().collect::<Vec<_>>().join(" or ");
+        let needs = |job: &Spec| {
+            let name = (job.is_for_each() && own.is_none()).then_some("a name of their own");
+            job.on().iter().map(Label::as_str).chain(name).collect::<Vec<_>>().join(" and ")
+        };
+        let needs: BTreeSet<_> = others.iter().map(needs).collect();
+        let needs = needs.into_iter().collect::<Vec<_>>().join(" or ");
         self.left = match count {
-            1 => format!("; {:?} is left to hosts with {whose}", clean(&first.name)),
-            _ => format!("; {count} others are left to hosts with {whose}"),
+            1 => format!("; {:?} is left to hosts with {needs}", clean(&first.name)),
+            _ => format!("; {count} others are left to hosts with {needs}"),
         };
     }
 

@@ -115,17 +115,38 @@ pub(super) fn lock_name(value: &DeValue<'_>) -> Result<String, String> {
     Ok(name)
 }
 
-/// A label, or several.
-pub(super) fn labels(value: &DeValue<'_>) -> Result<BTreeSet<Label>, String> {
-    let label = |value: &DeValue<'_>| match value {
-        DeValue::String(text) => Label::new(text).map_err(|e| e.to_string()),
-        other => Err(format!("found {}; write \"role=db\" or [\"role=db\", \"zone=a\"]", kind(other))),
+/// Which hosts run a job.
+#[derive(Debug, Clone, Default)]
+pub(super) struct On {
+    /// Each of them, by itself.
+    pub(super) each: bool,
+    /// Those that have all of these labels.
+    pub(super) labels: BTreeSet<Label>,
+}
+
+/// A label or "each", or several.
+pub(super) fn on(value: &DeValue<'_>) -> Result<On, String> {
+    let mut on = On::default();
+    let mut add = |value: &DeValue<'_>| {
+        let how = "\"role=db\", [\"role=db\", \"zone=a\"] or \"each\"";
+        match value {
+            DeValue::String(text) if text == EACH => on.each = true,
+            DeValue::String(text) => {
+                on.labels.insert(Label::new(text).map_err(|e| format!("{e}; or {EACH:?}"))?);
+            }
+            other => return Err(format!("found {}; write {how}", kind(other))),
+        }
+        Ok(())
     };
     match value {
-        DeValue::Array(all) => all.iter().map(|one| label(one.get_ref())).collect(),
-        one => Ok(BTreeSet::from([label(one)?])),
+        DeValue::Array(all) => all.iter().try_for_each(|one| add(one.get_ref()))?,
+        one => add(one)?,
     }
+    Ok(on)
 }
+
+/// On each host.
+const EACH: &str = "each";
 
 /// How many of all jobs with the same name run at a time.
 pub(super) fn limit(value: &DeValue<'_>) -> Result<(String, u32), String> {

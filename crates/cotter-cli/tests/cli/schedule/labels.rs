@@ -128,7 +128,7 @@ fn what_is_no_label_is_refused_with_what_to_write() {
     for (value, says) in [
         ("\"db\"", how),
         ("[\"role=db\", \"zone a\"]", how),
-        ("true", "found true or false; write \"role=db\" or [\"role=db\", \"zone=a\"]"),
+        ("true", "found true or false; write \"role=db\", [\"role=db\", \"zone=a\"] or \"each\""),
     ] {
         env.jobs(&JOBS.replace("\"role=db\"", value));
         env.run(["schedule", &path, "--validate"]).code(78).one_line(&["line 6: job \"dump\": `on`: ", says]);

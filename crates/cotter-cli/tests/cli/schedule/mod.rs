@@ -2,6 +2,7 @@
 
 mod check;
 mod crontab;
+mod each;
 mod failures;
 mod file;
 mod follow_up;

@@ -202,6 +202,40 @@ async fn jobs_of_a_running_scheduler_are_those_for_its_labels() {
     web.stop().await;
 }
 
+/// One job for each host, each with its own slots.
+#[tokio::test(start_paused = true)]
+async fn every_scheduler_has_the_label_of_its_host() {
+    let world = World::new();
+    let of = |host: &str| {
+        let name = format!("tidy@{host}");
+        Job::new(name, Trigger::fixed_rate(S * 10).unwrap(), |_| async {}).on(Label::of_host(host).unwrap())
+    };
+    let both = |s: Scheduler| s.job(of("db")).job(of("web"));
+    let (one, twin) = (world.start(|s| both(db(s))).await, world.start(|s| both(db(s))).await);
+    let other = world.start(|s| both(web(s))).await;
+    sleep(S * 60).await;
+    let jobs = Jobs::new(&other.client, "g");
+    for host in ["db", "web"] {
+        let history = jobs.history(&format!("tidy@{host}")).await.unwrap();
+        let strangers = history.iter().filter(|entry| entry.host != host).count();
+        demand(strangers == 0, Kind::SlotTwice, format!("another host has run it: {history:?}"));
+        assert!((5..=7).contains(&history.len()), "once for each slot: {history:?}");
+    }
+    let error = jobs.trigger("tidy").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnknownJob);
+    let says = error.to_string();
+    assert!(says.contains("has \"tidy\" for each host by itself: name \"tidy@db\" or 1 more"), "{says}");
+    let error = jobs.histories_of(&["tid".to_owned()], None).await.unwrap_err().to_string();
+    assert!(error.contains("no job \"tid\""), "{error}");
+    other.kill().await;
+    sleep(SILENCE).await;
+    let (ours, theirs) = (status(&jobs, "tidy@db").await, status(&jobs, "tidy@web").await);
+    assert!(!ours.orphaned && !ours.unlabelled && ours.overdue_since.is_none(), "{ours:?}");
+    assert!(theirs.orphaned && theirs.unlabelled && theirs.overdue_since.is_some(), "{theirs:?}");
+    one.stop().await;
+    twin.stop().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_label_is_a_key_and_a_value_and_there_are_not_too_many() {
     for text in ["role=db", "topology.kubernetes.io/zone=eu-1", "größe=数据", "rack=a:7"] {
