@@ -109,7 +109,9 @@ impl Believed {
             What::Renewed { until } => {
                 if let State::Holding(hold) = state {
                     let hold = &mut self.holds[hold];
-                    (hold.end, hold.by) = (hold.end.max(*until), End::Deadline);
+                    // Who told no deadline before does so now.
+                    let end = if hold.by == End::Open { *until } else { hold.end.max(*until) };
+                    (hold.end, hold.by) = (end, End::Deadline);
                 }
                 state
             }
@@ -215,6 +217,8 @@ mod tests {
         );
         assert_eq!(ends(&format!(r#"{held}; 20 1 renewed ,"until_ns":80; 60 1 killed"#)), [(60, End::Died)]);
         assert_eq!(ends(r#"1 1 asked ,"name":"a"; 2 1 acquired"#), [(u64::MAX, End::Open)]);
+        let late = r#"1 1 asked ,"name":"a"; 2 1 acquired; 3 1 renewed ,"until_ns":50; 90 1 lost"#;
+        assert_eq!(ends(late), [(50, End::Deadline)]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use cotter_console::{Exit, Failure};
 use std::process::ExitStatus;
 use std::rc::Rc;
 use std::time::Duration;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 /// Before somebody asks again for what failed, and before a process that ended is started again.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -137,7 +137,8 @@ impl Driver<'_> {
     /// Holds the lock for a while, and for longer if the process is paused. Whether the process is gone.
     async fn work(&mut self) -> Result<bool, Failure> {
         let work = rand::random_range(0.0..1.0);
-        let mut rest = self.shared.work.mul_f64(work);
+        // Not counted again from each renewal: a lease that is renewed more often would never end.
+        let mut end = Instant::now() + self.shared.work.mul_f64(work);
         loop {
             tokio::select! {
                 biased;
@@ -147,11 +148,11 @@ impl Driver<'_> {
                     Some(other) => return Err(self.unexpected(&other, "lost")),
                     None => return Ok(true),
                 },
-                () = sleep(rest) => if !self.slot.is_paused.get() {
+                () = sleep_until(end) => if !self.slot.is_paused.get() {
                     return Ok(false);
                 },
             }
-            rest = AFTER_A_PAUSE;
+            end = Instant::now() + AFTER_A_PAUSE;
         }
     }
 

@@ -1,6 +1,6 @@
 //! Clients that are broken in known ways, and one that is right.
 
-use super::{blocks, kinds, not_void, verdict, verify};
+use super::{PAGE, blocks, not_void, verdict, verify};
 use crate::env::TestEnv;
 use serde_json::Value;
 use std::fs;
@@ -16,21 +16,11 @@ fn client(way: &str) -> (TestEnv, String) {
     (env, command)
 }
 
-/// It is found, as this kind, sooner or later: what goes wrong depends on who meets whom. Two of which one was paused meanwhile
-/// may be among them.
 #[track_caller]
 fn found(way: &str, options: &[&str], due: &[&str]) -> Value {
     let (env, command) = client(way);
-    let run = |_| verify(&env, &[&["--json", "--client", &command], options].concat());
-    let output = (0..60).map(run).find(|output| output.code == 1).expect("a run that has found it").silent();
-    let verdict = verdict(&output);
-    assert_eq!(verdict["outcome"], "failed", "{output:?}");
-    let kinds = kinds(&verdict);
-    assert!(due.iter().all(|kind| kinds.contains(kind)), "{output:?}");
-    let is_due =
-        |kind: &&str| due.contains(kind) || *kind == "overlap-after-pause" && due.contains(&"overlap");
-    assert!(kinds.iter().all(is_due), "{output:?}");
-    verdict
+    let run = || verify(&env, &[&["--json", "--client", &command], options].concat());
+    super::found(run, &due.iter().copied().collect())
 }
 
 #[test]
@@ -44,7 +34,7 @@ fn a_right_lock_in_another_language_passes() {
 
 #[test]
 fn the_client_of_the_page_passes() {
-    let [script] = blocks("python")[..] else { panic!("one client is on the page") };
+    let [script] = blocks(PAGE, "python")[..] else { panic!("one client is on the page") };
     let env = TestEnv::new();
     let here = script.replace("/run/locks", &env.path("locks").display().to_string());
     assert_ne!(here, script);

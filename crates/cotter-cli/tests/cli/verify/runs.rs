@@ -1,6 +1,6 @@
 //! Runs with cotter's own processes.
 
-use super::{blocks, not_void, passes, verdict, verify};
+use super::{PAGE, blocks, not_void, passes, verdict, verify};
 use crate::env::{Running, TestEnv, is_alive};
 use crate::plays::children;
 use cotter_testkit::servers::Redis;
@@ -18,6 +18,15 @@ fn files_pass() {
 fn redis_passes() {
     let redis = Redis::start();
     passes(&TestEnv::on(redis.url("")), &[]);
+}
+
+/// Work that is longer than the time between two renewals ends as well.
+#[test]
+#[ignore = "needs redis-server"]
+fn renewals_do_not_prolong_the_work() {
+    let redis = Redis::start();
+    let options = ["--no-faults", "--names", "1", "--work", "400ms", "--ttl", "300ms"];
+    not_void(&TestEnv::on(redis.url("")), &options).code(0).silent();
 }
 
 /// What was recorded is judged again to the same, and drawn.
@@ -44,7 +53,7 @@ fn the_history_and_the_picture_are_those_of_the_run() {
 #[test]
 fn lines_for_people_fit_a_terminal() {
     let env = TestEnv::new();
-    let [shown] = blocks("console")[..] else { panic!("one run is on the page") };
+    let [shown] = blocks(PAGE, "console")[..] else { panic!("one run is on the page") };
     let (command, shown) = shown.split_once('\n').unwrap();
     let words: Vec<_> = command.strip_prefix("$ cotter verify ").unwrap().split(' ').collect();
     let output = not_void(&env, &words).code(0).silent();
