@@ -2,6 +2,7 @@
 
 mod check;
 mod found;
+mod museum;
 mod runs;
 #[cfg(all(feature = "etcd", feature = "mysql", feature = "postgres", feature = "zookeeper"))]
 mod stores;
