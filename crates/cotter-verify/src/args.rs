@@ -41,6 +41,9 @@ pub(crate) struct Plan {
     /// The number of names that they contend for
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) names: u32,
+    /// Contend for semaphores: up to N processes hold a name at once; fewer than there are
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=999))]
+    pub(crate) permits: u32,
     /// The ttl of the locks; pauses are longer
     #[arg(long, value_name = "DUR", default_value = "2s", allow_hyphen_values = true, value_parser = parse_positive)]
     pub(crate) ttl: Duration,

@@ -11,7 +11,7 @@ mod own;
 mod words;
 
 pub(crate) use foreign::{Foreign, become_foreign};
-pub(crate) use own::{Holder, hold};
+pub(crate) use own::{Holder, acquire, hold};
 pub(crate) use words::{Answer, ask};
 
 use cotter_console::{Exit, Failure};

@@ -17,6 +17,9 @@ pub(crate) struct Holder {
     /// The ttl of the locks.
     #[arg(long, value_parser = parse_positive)]
     ttl: Duration,
+    /// So many may hold a name at once.
+    #[arg(long)]
+    permits: u32,
 }
 
 /// How long the last release may take.
@@ -27,7 +30,7 @@ pub(crate) async fn hold(args: &Holder, client: &Client) -> Result<Exit, Failure
     let mut requests = BufReader::new(tokio::io::stdin()).lines();
     while let Some(request) = requests.next_line().await? {
         match request.strip_prefix("acquire ") {
-            Some(name) => acquire(name, args.ttl, client, &mut requests).await?,
+            Some(name) => attend(name, args, client, &mut requests).await?,
             None => return Err(Failure::usage(format!("not a request: {request:?}"))),
         }
     }
@@ -35,20 +38,32 @@ pub(crate) async fn hold(args: &Holder, client: &Client) -> Result<Exit, Failure
     Ok(Exit::Done)
 }
 
-async fn acquire(
+/// A lock, or one permit of a semaphore.
+pub(crate) async fn acquire(
+    client: &Client,
     name: &str,
-    ttl: Duration,
+    permits: u32,
+    lease: Lease,
+) -> cotter::Result<Guard> {
+    match permits {
+        1 => client.mutex(name).lease(lease).lock().await,
+        _ => Ok(client.semaphore(name, permits).lease(lease).acquire().await?.into()),
+    }
+}
+
+async fn attend(
+    name: &str,
+    args: &Holder,
     client: &Client,
     requests: &mut Lines<BufReader<Stdin>>,
 ) -> Result<(), Failure> {
-    let mutex = client.mutex(name).lease(Lease::renewed(ttl));
     let guard = tokio::select! {
-        guard = mutex.lock() => guard,
+        guard = acquire(client, name, args.permits, Lease::renewed(args.ttl)) => guard,
         // Whoever asks for nothing more while this one waits wants nothing any more.
         _ = requests.next_line() => return Ok(()),
     };
     match guard {
-        Ok(guard) => keep(guard, ttl, requests).await,
+        Ok(guard) => keep(guard, args, requests).await,
         Err(error) => say(&Answer::Failed { text: error.to_string() }),
     }
 }
@@ -60,9 +75,11 @@ fn until(guard: &Guard) -> Option<u64> {
 }
 
 /// Says how the belief goes on, until it is asked to release, or there are no more requests.
-async fn keep(guard: Guard, ttl: Duration, requests: &mut Lines<BufReader<Stdin>>) -> Result<(), Failure> {
-    let mut known = until(&guard);
-    say(&Answer::Acquired { token: Some(guard.token().get()), until: known })?;
+async fn keep(guard: Guard, args: &Holder, requests: &mut Lines<BufReader<Stdin>>) -> Result<(), Failure> {
+    let (ttl, mut known) = (args.ttl, until(&guard));
+    // A permit's token tells nothing: others are as valid.
+    let token = (args.permits == 1).then(|| guard.token().get());
+    say(&Answer::Acquired { token, until: known })?;
     let (signal, mut lost) = (guard.lost(), false);
     tokio::pin!(signal);
     let request = loop {

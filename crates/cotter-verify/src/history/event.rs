@@ -90,12 +90,14 @@ pub struct Bounds {
     pub ttl: Duration,
     /// Whoever waits for longer, while nobody has the lock, waits for ever.
     pub patience: Duration,
+    /// So many may hold a name at once.
+    pub permits: usize,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
         let ttl = Duration::from_secs(1);
-        Self { ttl, patience: Self::patience(ttl) }
+        Self { ttl, patience: Self::patience(ttl), permits: 1 }
     }
 }
 

@@ -5,6 +5,7 @@ use cotter_console::duration::millis;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io::{self, Write};
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 /// A mistake in a history.
@@ -44,6 +45,8 @@ struct Line {
     ttl_ms: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     patience_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    permits: Option<NonZeroUsize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     faults_planned: Option<usize>,
 }
@@ -107,7 +110,7 @@ impl Line {
             "run" => {
                 let ttl = Duration::from_millis(self.ttl_ms.ok_or_else(|| missing("ttl_ms"))?);
                 let patience = self.patience_ms.map_or(Bounds::patience(ttl), Duration::from_millis);
-                What::Run(Bounds { ttl, patience })
+                What::Run(Bounds { ttl, patience, permits: self.permits.map_or(1, NonZeroUsize::get) })
             }
             "started" => What::Started,
             "asked" => What::Asked { name: self.name.ok_or_else(|| missing("name"))? },
@@ -138,9 +141,12 @@ impl Line {
         let line = Self { at_ns: event.at, process: event.process, ..Self::default() };
         let called = |name: &str| Self { event: name.to_owned(), ..line };
         match event.what.clone() {
-            What::Run(Bounds { ttl, patience }) => {
-                Self { ttl_ms: Some(millis(ttl)), patience_ms: Some(millis(patience)), ..called("run") }
-            }
+            What::Run(Bounds { ttl, patience, permits }) => Self {
+                ttl_ms: Some(millis(ttl)),
+                patience_ms: Some(millis(patience)),
+                permits: NonZeroUsize::new(permits).filter(|permits| permits.get() > 1),
+                ..called("run")
+            },
             What::Started => called("started"),
             What::Asked { name } => Self { name: Some(name), ..called("asked") },
             What::Acquired { token, until } => {
@@ -174,7 +180,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read_again() {
         let whats = [
-            What::Run(Bounds::default()),
+            What::Run(Bounds { permits: 3, ..Bounds::default() }),
             What::Started,
             What::Asked { name: "a \"b\"".into() },
             What::Acquired { token: Some(u64::MAX), until: Some(7) },
@@ -215,6 +221,7 @@ mod tests {
             (r#"{"at_ns":1,"event":"paused"}"#, "`process` is missing"),
             (r#"{"at_ns":1,"process":1,"event":"done"}"#, "leave `process` out"),
             (r#"{"at_ns":1,"process":1,"event":"acquired","token":"x"}"#, "\"x\" is not a whole number"),
+            (r#"{"at_ns":1,"event":"run","ttl_ms":1,"permits":0}"#, "invalid value: integer `0`"),
             (r#"{"at_ns":-1,"process":1,"event":"paused"}"#, "invalid value"),
             (r#"{"at_ns":1,"process":1,"event":"paused","util_ns":1}"#, "unknown field `util_ns`"),
         ] {

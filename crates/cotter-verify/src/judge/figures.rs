@@ -53,7 +53,7 @@ impl Figures {
             told: run.told,
             failed: run.failed.len(),
             failure: run.failed.last().cloned(),
-            has_tokens: run.holds.iter().any(|hold| hold.token.is_some()),
+            has_tokens: run.bounds.permits == 1 && run.holds.iter().any(|hold| hold.token.is_some()),
             longest_wait: run.waits.iter().map(|wait| wait.to - wait.from).max().unwrap_or_default(),
             took: run.end - run.begin,
         }
@@ -88,11 +88,12 @@ fn times(count: usize) -> String {
     if count == 1 { "once somebody".to_owned() } else { format!("{count} times somebody") }
 }
 
-/// Whether another process held the name meanwhile.
+/// Whether other processes held the name, or all of its permits, meanwhile.
 fn was_contended(run: &Believed, wait: &Wait) -> bool {
     let upto = run.holds.partition_point(|hold| hold.got <= wait.to);
     let in_the_way = |hold: &&Hold| hold.name == wait.name && hold.process != wait.process;
-    run.holds[..upto].iter().rev().take(LOOK_BACK).filter(in_the_way).any(|hold| hold.end > wait.from)
+    let last = run.holds[..upto].iter().rev().take(LOOK_BACK).filter(in_the_way);
+    last.filter(|hold| hold.end > wait.from).take(run.bounds.permits).count() == run.bounds.permits
 }
 
 /// Holds of one name hardly overlap, so the one in the way is among the last that began.

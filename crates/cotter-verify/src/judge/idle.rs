@@ -17,7 +17,7 @@ pub(super) fn check(run: &Believed) -> Vec<Violation> {
     found
 }
 
-/// The waits that went on for longer than the patience of the run while nobody held the name. What the operator does meanwhile, such
+/// The waits that went on for longer than the patience of the run while nobody held the name, or a permit of it was free. What the operator does meanwhile, such
 /// as a failover, does not count; nor does a waiter that was paused itself, or a pause of another waiter, which may have been
 /// given the lock and be unable to say so.
 fn of_name(run: &Believed, name: &str) -> Vec<Violation> {
@@ -41,7 +41,11 @@ fn of_name(run: &Believed, name: &str) -> Vec<Violation> {
 fn idle(run: &Believed, wait: &Wait, from: u64, to: u64) -> Violation {
     let alone = !run.lives.iter().any(|life| life.0 != wait.process && life.1 < to && from < life.2);
     let got = if wait.got { "and got it only then" } else { "and did not get it" };
-    let others = if alone { "all others had ended" } else { "nobody held it" };
+    let others = match run.bounds.permits {
+        _ if alone => "all others had ended",
+        1 => "nobody held it",
+        _ => "a permit was free",
+    };
     Violation {
         kind: if alone && !run.lives.is_empty() { Kind::LeftBehind } else { Kind::IdleWaiter },
         name: wait.name.clone(),
@@ -61,17 +65,25 @@ fn during(run: &Believed, from: u64, to: u64) -> u64 {
     run.during.iter().map(|(begin, end, ..)| to.min(*end).saturating_sub(from.max(*begin))).sum()
 }
 
-/// The times in which nobody believed to hold a name.
+/// The times in which fewer believed to hold a name than it has permits.
 fn free_times(run: &Believed, name: &str) -> Vec<(u64, u64)> {
-    let (mut free, mut busy_until) = (Vec::new(), run.begin);
-    for hold in run.holds.iter().filter(|hold| hold.name == name && hold.is_real()) {
-        if hold.got > busy_until {
-            free.push((busy_until, hold.got));
+    let holds = run.holds.iter().filter(|hold| hold.name == name && hold.is_real());
+    let mut steps: Vec<_> = holds.flat_map(|hold| [(hold.got, 1), (hold.end.min(run.end), -1)]).collect();
+    steps.sort_unstable();
+    let is_free = |held: i64| usize::try_from(held).is_ok_and(|held| held < run.bounds.permits);
+    let (mut free, mut held, mut since) = (Vec::new(), 0, run.begin);
+    for (at, step) in steps {
+        let was_free = is_free(held);
+        held += step;
+        match (was_free, is_free(held)) {
+            (true, false) => free.push((since, at)),
+            (false, true) => since = at,
+            _ => {}
         }
-        busy_until = busy_until.max(hold.end);
     }
-    if run.end > busy_until {
-        free.push((busy_until, run.end));
+    if is_free(held) {
+        free.push((since, run.end));
     }
+    free.retain(|(from, to)| from < to);
     free
 }

@@ -12,7 +12,12 @@ struct Story(Vec<Event>);
 
 impl Story {
     fn new() -> Self {
-        let bounds = Bounds { ttl: Duration::from_millis(100), patience: Duration::from_millis(1_000) };
+        Self::with_permits(1)
+    }
+
+    fn with_permits(permits: usize) -> Self {
+        let bounds =
+            Bounds { ttl: Duration::from_millis(100), patience: Duration::from_millis(1_000), permits };
         Self::default().at(0, 0, What::Run(bounds))
     }
 
@@ -57,6 +62,29 @@ fn two_holders_at_once_are_found_and_one_after_the_other_are_not() {
     // Also one that ends long after others have come and gone.
     let long = Story::new().holds(1, 10, 90, 1).holds(2, 20, 30, 2).holds(3, 40, 50, 3);
     assert_eq!(long.kinds(), [Kind::Overlap, Kind::Overlap]);
+}
+
+#[test]
+fn of_two_permits_the_third_is_one_too_many() {
+    let two = || Story::with_permits(2).holds(1, 10, 90, 7).holds(2, 20, 60, 6);
+    assert_eq!(two().holds(3, 60, 95, 7).kinds(), []);
+    assert_eq!(two().holds(3, 59, 95, 8).kinds(), [Kind::Overlap]);
+    let paused = two().at(15, 1, What::Paused).at(30, 1, What::Continued);
+    assert_eq!(paused.holds(3, 59, 95, 8).kinds(), [Kind::OverlapAfterPause]);
+}
+
+#[test]
+fn a_waiter_waits_for_ever_while_one_of_two_permits_is_free() {
+    let waits = |permits, upto| {
+        let held = Story::with_permits(permits).holds(1, 10, 3_000, 1).holds(2, 20, 100, 2);
+        held.asks(50, 3).gets(upto, 3, 3, None).releases(upto + 1, 3)
+    };
+    assert_eq!(waits(2, 1_050).kinds(), []);
+    assert_eq!(waits(2, 1_150).kinds(), [Kind::IdleWaiter]);
+    assert_eq!(waits(3, 1_150).kinds(), [Kind::IdleWaiter]);
+    let contended =
+        |permits| waits(permits, 1_050).verdict(Needed { contended: 0, faults: 0 }).figures.contended;
+    assert_eq!((contended(2), contended(3)), (1, 0));
 }
 
 #[test]

@@ -19,6 +19,7 @@ mod program;
 mod slot;
 
 use crate::args::{Store, Verify};
+use crate::client::acquire;
 use crate::clock::now;
 use crate::history::{Believed, Bounds, Recorder, What};
 use crate::judge::Outcome;
@@ -50,16 +51,21 @@ struct Shared {
 pub(crate) async fn run(args: &Verify, store: &Store, console: &Console) -> Result<Exit, Failure> {
     let mut stops = StopSignals::listen()?;
     let program = Program::of(args, store)?;
+    if args.plan.permits >= args.plan.holders {
+        let why = "nobody would ever wait: --holders has to be more than --permits";
+        return Err(Failure::usage(why));
+    }
     let prefix = format!("verify:{:016x}", rand::random::<u64>());
     if let Some(client) = &store.client {
         // What this store refuses, such as a short ttl, is known before anything is started.
         let lease = Lease::renewed(args.plan.ttl);
-        client.mutex(format!("{prefix}:0")).lease(lease).lock().await?.finish().await?;
+        acquire(client, &format!("{prefix}:0"), args.plan.permits, lease).await?.finish().await?;
     }
     let plot = args.report.judgement.plot.as_deref().map(created).transpose()?;
     let history = args.report.history.as_deref().map(created).transpose()?;
     let ttl = args.plan.ttl;
-    let bounds = Bounds { ttl, patience: args.plan.patience.unwrap_or(Bounds::patience(ttl)) };
+    let patience = args.plan.patience.unwrap_or(Bounds::patience(ttl));
+    let bounds = Bounds { ttl, patience, permits: args.plan.permits as usize };
     let (end, over) = watch::channel(false);
     let shared = Rc::new(Shared {
         program,
@@ -84,7 +90,11 @@ pub(crate) async fn run(args: &Verify, store: &Store, console: &Console) -> Resu
     let run = Believed::of(&events)
         .map_err(|m| Failure::new(Exit::Protocol, format!("a process broke the protocol: {}", m.text)))?;
     let needed = args.report.judgement.needed(if args.plan.no_faults { 0 } else { 2 });
-    let title = format!("{} on {}", shared.program, store.public_url);
+    let permits = match args.plan.permits {
+        1 => String::new(),
+        permits => format!(", with {permits} permits"),
+    };
+    let title = format!("{} on {}{permits}", shared.program, store.public_url);
     let outcome = report::conclude(&title, &run, needed, plot, console)?;
     if outcome != Outcome::Failed {
         // A store that is away at the end was judged all the same.

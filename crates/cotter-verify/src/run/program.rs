@@ -24,14 +24,16 @@ impl Program {
         let path = env::current_exe().map_err(|e| failed(&e))?;
         let mut words: Vec<_> = ["--quiet", "verify"].map(str::to_owned).into();
         let ttl = ("COTTER_VERIFY_TTL_MS".to_owned(), millis(args.plan.ttl).to_string());
+        let permits = ("COTTER_VERIFY_PERMITS".to_owned(), args.plan.permits.to_string());
         let Some(command) = &args.plan.client else {
             refuse_unshared(store)?;
             words.extend(["holder".to_owned(), "--ttl".to_owned(), exact(args.plan.ttl)]);
+            words.extend(["--permits".to_owned(), permits.1]);
             let environment = vec![("COTTER_URL".to_owned(), store.secret_url.clone())];
             return Ok(Self { path, words, environment, is_foreign: false });
         };
         words.extend(["foreign".to_owned(), "--".to_owned(), command.clone()]);
-        let environment = store.environment.iter().cloned().chain([ttl]).collect();
+        let environment = store.environment.iter().cloned().chain([ttl, permits]).collect();
         Ok(Self { path, words, environment, is_foreign: true })
     }
 

@@ -65,6 +65,29 @@ fn no_lock_at_all_is_found() {
     assert_eq!(verdict["tokens"], false, "{verdict}");
 }
 
+/// A semaphore of three instead of two; the history says that there are two, so that it is judged again to the same.
+#[test]
+fn a_permit_too_many_is_found() {
+    let (env, _) = client("right");
+    let history = env.path("h.jsonl").display().to_string();
+    let options = ["--no-faults", "--permits", "2", "--names", "1", "--history", &history];
+    let (_client, command) = client("one-too-many");
+    let run = || verify(&env, &[&["--json", "--client", &command], &options[..]].concat());
+    let verdict = super::found(run, &["overlap"].into());
+    let violation = &verdict["violations"][0];
+    assert_eq!(violation["processes"].as_array().unwrap().len(), 3, "{violation}");
+    assert!(violation["message"].as_str().unwrap().contains("one of its 2 permits"), "{violation}");
+    let again = env.run(["verify", "check", &history, "--json"]).code(1).silent();
+    assert_eq!(super::verdict(&again)["violations"], verdict["violations"]);
+}
+
+#[test]
+fn a_right_semaphore_in_another_language_passes() {
+    let (env, command) = client("right");
+    let output = not_void(&env, &["--permits", "2", "--names", "1", "--client", &command]).code(0).silent();
+    assert!(output.stdout.contains(", with 2 permits\n"), "{output:?}");
+}
+
 #[test]
 fn a_token_that_is_given_twice_is_found() {
     found("same-token", &["--no-faults"], &["repeated-token"]);

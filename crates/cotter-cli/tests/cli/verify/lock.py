@@ -6,6 +6,7 @@ import fcntl, json, os, sys, time
 
 folder, way = sys.argv[1:]
 ttl = int(os.environ["COTTER_VERIFY_TTL_MS"]) * 1_000_000
+permits = int(os.environ["COTTER_VERIFY_PERMITS"]) + (way == "one-too-many")
 me = str(os.getpid()) + "-" + str(time.monotonic_ns())
 
 
@@ -13,7 +14,7 @@ def server(name, step):
     """One request to a server: the state of a name is read, changed and written at once."""
     file = os.open(os.path.join(folder, name.replace(":", "-")), os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(file, fcntl.LOCK_EX)
-    state = json.loads(os.pread(file, 1000, 0) or '{"owner": null, "until": 0, "last": 0}')
+    state = json.loads(os.pread(file, 1000, 0) or '{"held": {}, "last": 0}')
     answer = step(state)
     # In one call, whenever this process is killed.
     os.pwrite(file, json.dumps(state).ljust(1000).encode(), 0)
@@ -22,17 +23,21 @@ def server(name, step):
 
 
 def take(state):
-    if state["owner"] is not None and time.monotonic_ns() < state["until"]:
+    now = time.monotonic_ns()
+    held = {owner: until for owner, until in state["held"].items() if now < until}
+    if len(held) >= permits:
         return None
     state["last"] = 1 if way == "same-token" else state["last"] + 1
     forever = way == "never-free"
-    state["owner"], state["until"] = me, time.monotonic_ns() + (ttl * 1000 if forever else ttl)
+    state["held"] = {**held, me: now + (ttl * 1000 if forever else ttl)}
     return state["last"]
 
 
 def give_back(state):
-    if way != "never-free" and (state["owner"] == me or way == "no-owner-check"):
-        state["owner"] = None
+    if way == "no-owner-check":
+        state["held"] = {}
+    elif way != "never-free":
+        state["held"].pop(me, None)
 
 
 def say(*words):

@@ -3,7 +3,7 @@
 use super::{PAGE, blocks, not_void, passes, verdict, verify};
 use crate::env::{Running, TestEnv, is_alive};
 use crate::plays::children;
-use cotter_testkit::servers::Redis;
+use cotter_testkit::servers::{Redis, redlock_url};
 use cotter_testkit::timing::until;
 use rustix::process::Signal;
 use std::fs;
@@ -18,6 +18,23 @@ fn files_pass() {
 fn redis_passes() {
     let redis = Redis::start();
     passes(&TestEnv::on(redis.url("")), &[]);
+}
+
+#[test]
+fn permits_of_files_pass() {
+    passes(&TestEnv::new(), &["--permits", "2", "--names", "1"]);
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn permits_of_redis_pass_and_a_store_without_them_refuses() {
+    let servers = [Redis::start(), Redis::start(), Redis::start()];
+    passes(&TestEnv::on(servers[0].url("")), &["--permits", "2", "--names", "1"]);
+    let quorum = TestEnv::on(redlock_url(servers.each_ref().map(Redis::port), ""));
+    quorum.run(["doctor", "--init"]).code(0);
+    quorum.run(["verify", "--permits", "2"]).code(64).one_line(&["permits"]);
+    let crowd = ["verify", "--permits", "4"];
+    TestEnv::new().run(crowd).code(64).one_line(&["--holders has to be more than --permits"]);
 }
 
 /// Work that is longer than the time between two renewals ends as well.
