@@ -3,7 +3,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `violation` | the kinds of violations |
-//! | `overlap` | two that believed to hold one name at once |
+//! | `overlap` | two that believed to hold one name at once, or more than it has permits |
 //! | `tokens` | unique, and rising |
 //! | `idle` | who waited while nobody held the name, and what was left behind |
 //! | `figures` | how much happened, and whether that is enough |

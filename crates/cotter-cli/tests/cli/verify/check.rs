@@ -19,6 +19,24 @@ fn paused_until(deadline: u64) -> String {
         (400, 1, r#""continued""#.to_owned()),
         (401, 1, r#""lost""#.to_owned()),
     ];
+    history(story)
+}
+
+/// One holder after the other is told that it has a permit; times are milliseconds.
+fn three_holders_of(permits: u32) -> String {
+    let run = (1, 0, format!(r#""run","ttl_ms":100,"permits":{permits}"#));
+    let holders = (1..=3).flat_map(|process| {
+        let at = 10 * u64::from(process);
+        [
+            (at, process, r#""asked","name":"gpus""#),
+            (at + 1, process, r#""acquired""#),
+            (at + 30, process, r#""ended""#),
+        ]
+    });
+    history([run].into_iter().chain(holders.map(|(at, process, rest)| (at, process, rest.to_owned()))))
+}
+
+fn history(story: impl IntoIterator<Item = (u64, u32, String)>) -> String {
     let line = |(at, process, rest)| {
         let process = if process == 0 { String::new() } else { format!(r#""process":{process},"#) };
         format!("{{\"at_ns\":{at}000000,{process}\"event\":{rest}}}\n")
@@ -44,6 +62,15 @@ fn a_holder_that_is_paused_believes_until_its_deadline() {
     let output = check(&paused_until(310), &ENOUGH);
     let is_found = output.code == 1 && kinds(&verdict(&output)).contains("overlap-after-pause");
     demand(is_found, Kind::Untrue, "the belief of a paused holder does not count");
+}
+
+#[test]
+fn more_holders_than_permits_are_found() {
+    let calm = ["--min-contended", "0", "--min-faults", "0"];
+    check(&three_holders_of(3), &calm).code(0).silent();
+    let output = check(&three_holders_of(2), &calm);
+    let is_found = output.code == 1 && kinds(&verdict(&output)).contains("overlap");
+    demand(is_found, Kind::Untrue, "three hold one of two permits, and nobody says so");
 }
 
 #[test]
