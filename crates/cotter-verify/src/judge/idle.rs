@@ -17,9 +17,9 @@ pub(super) fn check(run: &Believed) -> Vec<Violation> {
     found
 }
 
-/// The waits that went on for longer than the patience of the run while nobody held the name, or a permit of it was free. What the operator does meanwhile, such
-/// as a failover, does not count; nor does a waiter that was paused itself, or a pause of another waiter, which may have been
-/// given the lock and be unable to say so.
+/// The waits that went on for longer than the patience of the run while nobody held the name, or a permit of it was free. What the
+/// operator does meanwhile, such as a failover, does not count; nor does a waiter that was paused itself, or a pause of another
+/// waiter, which may have been given the lock and be unable to say so.
 fn of_name(run: &Believed, name: &str) -> Vec<Violation> {
     let mut found = Vec::new();
     for (from, to) in free_times(run, name) {

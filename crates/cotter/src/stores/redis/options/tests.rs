@@ -76,7 +76,7 @@ fn what_is_wrong_is_named_and_no_password_repeated() {
         ("redis://u:canary@h?prefix=a{b", "prefix"),
         ("redis://u:canary@h?request_id=a", "request_id"),
         ("redis://u:canary@h?recipe=rwlock", "mode=redisson"),
-        ("redis://u:canary@h?mode=redisson&recipe=mutex", "lock, fenced and rwlock"),
+        ("redis://u:canary@h?mode=redisson&recipe=mutex", "lock, fenced, fair, rwlock and permits"),
         ("redis://u:canary@h?announce=a=b", "redis+cluster:"),
         ("redis+cluster://u:canary@h?announce=10.0.0.2:6379", "announce=10.0.0.2:6379=localhost:7002"),
         ("redis+sentinel://u:canary@h/orders?announce=%40canary=b", "localhost:7002"),

@@ -19,7 +19,8 @@ if left ~= -2 and not ours or left == -2 and head and head ~= me then
   if ARGV[6] ~= '' then
     local base = nown / 1000 + math.max(left, 0)
     local stays = redis.call('ZSCORE', KEYS[4], me)
-    if not stays then
+    -- Without a head, the list was lost, and with it the place.
+    if not stays or not head then
       local tail = redis.call('LINDEX', KEYS[3], -1)
       local after = tail and tonumber(redis.call('ZSCORE', KEYS[4], tail) or 0) or 0
       redis.call('ZADD', KEYS[4], string.format('%.0f', math.max(after, base) + ARGV[6]), me)
@@ -42,7 +43,7 @@ end
 local turns = ours and '00001' or ARGV[4]
 --@include ../redisson/lua/draw
 if ours then return 'o' .. number .. left end
-if head then
+if head or ARGV[6] ~= '' then
   redis.call('LREM', KEYS[3], 0, me)
   redis.call('ZREM', KEYS[4], me)
   if ARGV[6] ~= '' then
