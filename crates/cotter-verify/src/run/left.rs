@@ -2,7 +2,7 @@
 
 use super::Shared;
 use crate::history::What;
-use cotter::{Client, Filter, Record};
+use cotter::{Client, Filter, Name, Record};
 use cotter_console::Failure;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -10,10 +10,10 @@ use tokio::time::{Instant, sleep};
 const TICK: Duration = Duration::from_millis(100);
 
 /// Records what is still held or waited for when everybody's lease has run out, and who was killed has been forgotten.
-pub(super) async fn look(client: &Client, prefix: &str, shared: &Shared) -> Result<(), Failure> {
+pub(super) async fn look(client: &Client, shared: &Shared) -> Result<(), Failure> {
     let end = Instant::now() + shared.bounds.patience;
     loop {
-        let left = left(client, prefix).await?;
+        let left = left(client, &shared.names).await?;
         if left.is_empty() {
             return Ok(());
         }
@@ -27,8 +27,12 @@ pub(super) async fn look(client: &Client, prefix: &str, shared: &Shared) -> Resu
     }
 }
 
-async fn left(client: &Client, prefix: &str) -> Result<Vec<(String, String)>, Failure> {
-    let records = client.admin().list(Filter::prefix(prefix)).collect().await?;
+/// Asks for each name: not every store can list all of them.
+async fn left(client: &Client, names: &[String]) -> Result<Vec<(String, String)>, Failure> {
+    let mut records = Vec::new();
+    for name in names {
+        records.extend(client.admin().list(Filter::exactly(&Name::new(name)?)).collect().await?);
+    }
     let is_left = |record: &Record| !record.holders.is_empty() || record.waiters.unwrap_or_default() > 0;
     let told = |record: &Record| {
         let (holders, waiters) = (record.holders.len(), record.waiters.unwrap_or_default());

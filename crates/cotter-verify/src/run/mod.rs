@@ -80,7 +80,7 @@ pub(crate) async fn run(args: &Verify, store: &Store, console: &Console) -> Resu
     let contend = contend(args, &shared, &end, &mut stops, console);
     let stopped = LocalSet::new().run_until(contend).await?;
     let looked = match (stopped, &store.client) {
-        (None, Some(client)) => left::look(client, &prefix, &shared).await,
+        (None, Some(client)) => left::look(client, &shared).await,
         _ => Ok(()),
     };
     if let Some(client) = &store.client {
