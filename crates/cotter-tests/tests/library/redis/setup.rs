@@ -1,6 +1,6 @@
 //! What these tests share.
 
-use cotter::backend::{Backend, Leave, Until};
+use cotter::backend::{Backend, Claim, Leave, Until};
 use cotter::{Guard, Mutex};
 pub(crate) use cotter_testkit::bare::{backend, claim, client, clock, crowd, queued, take};
 use cotter_testkit::history::{Kind, demand};
@@ -30,6 +30,12 @@ pub(crate) fn pass_through(backend: &Arc<dyn Backend>, name: &str, ttl: Duration
         backend.release(&claim, USED).await.unwrap();
         grant.number
     })
+}
+
+/// Waits in a task; answers whether it holds.
+pub(crate) fn holds_at_last(backend: &Arc<dyn Backend>, claim: &Claim) -> JoinHandle<bool> {
+    let (backend, claim) = (backend.clone(), claim.clone());
+    tokio::spawn(async move { backend.acquire(&claim, Until::Forever).await.unwrap().granted().is_some() })
 }
 
 /// Until there is a master again, an attempt may end with an error.

@@ -34,12 +34,12 @@ pub enum Protocol {
     /// Each client logs them once, as a `tracing` warning.
     GetSet,
     /// That of Redisson, a library for Java (`mode=redisson`): the same keys, fields, channels and messages as its
-    /// [`RLock`, `RFencedLock`, `RFairLock`, `RReadWriteLock` or `RPermitExpirableSemaphore`](Recipe), so that Java services and cotter exclude and wake each other. The name of
-    /// the lock is the key, unchanged.
+    /// [`RLock`, `RFencedLock`, `RFairLock`, `RReadWriteLock` or `RPermitExpirableSemaphore`](Recipe), so that Java services and
+    /// cotter exclude and wake each other. The name of the lock is the key, unchanged.
     ///
-    /// Only the `RFairLock` has a queue. With the others, everybody who waits is told of a release, and the first to ask gets the lock. Tokens come from the
-    /// counter of the `RFencedLock`, `redisson_lock_token:{name}`. They order the grants of cotter and of an `RFencedLock`; the
-    /// other locks of Redisson draw none.
+    /// Only the `RFairLock` has a queue. With the others, everybody who waits is told of a release, and the first to ask gets
+    /// the lock. Tokens come from the counter of the `RFencedLock`, `redisson_lock_token:{name}`. They order the grants of
+    /// cotter and of an `RFencedLock`; the other locks of Redisson draw none.
     Redisson,
 }
 

@@ -1,6 +1,6 @@
 //! Fair locks, with the keys as witnesses.
 
-use crate::redis::setup::{USED, backend, claim, client, take};
+use crate::redis::setup::{USED, backend, claim, client, holds_at_last, take};
 use cotter::backend::{Backend, Claim, Release, Until};
 use cotter::{EvictOrder, Eviction};
 use cotter_testkit::history::{Kind, demand};
@@ -39,10 +39,7 @@ fn stays(server: &Redis) -> Vec<i64> {
 /// Joins the line, and gives the lock back when it is told to.
 async fn join(server: &Redis, ours: &Arc<dyn Backend>, ttl: Duration) -> (Claim, JoinHandle<bool>) {
     let (before, wanted) = (in_line(server), claim("a", ttl));
-    let waiting = tokio::spawn({
-        let (ours, wanted) = (ours.clone(), wanted.clone());
-        async move { ours.acquire(&wanted, Until::Forever).await.unwrap().granted().is_some() }
-    });
+    let waiting = holds_at_last(ours, &wanted);
     eventually("it is in line", || in_line(server) == before + 1).await;
     (wanted, waiting)
 }

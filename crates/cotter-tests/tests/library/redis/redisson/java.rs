@@ -1,7 +1,7 @@
 //! Redisson itself, in a process of its own: whoever holds keeps the other out, and whoever releases wakes it, in both directions.
 
 use crate::peer::{Peer, exclude_each_other, take};
-use crate::redis::setup::{USED, backend, claim, client};
+use crate::redis::setup::{USED, backend, claim, client, holds_at_last};
 use cotter::backend::{Backend, Claim, Mode, Until};
 use cotter::{Client, Lease, LossCause};
 use cotter_testkit::history::{Kind, demand};
@@ -49,10 +49,7 @@ async fn wake_each_other(ours: &Arc<dyn Backend>, theirs: &mut Peer, mode: Mode,
     assert!(theirs.is_silent());
     ours.release(&first, USED).await.unwrap();
     assert_eq!(theirs.answer(), "held", "our release wakes {kind} {name}");
-    let waiting = tokio::spawn({
-        let (ours, second) = (ours.clone(), second.clone());
-        async move { ours.acquire(&second, Until::Forever).await.unwrap().granted().is_some() }
-    });
+    let waiting = holds_at_last(ours, &second);
     tokio::time::sleep(Duration::from_millis(300)).await;
     let since = Stopwatch::of(Kind::IdleWaiter);
     assert_eq!(theirs.ask(kind, "release", name), "free");
@@ -222,10 +219,9 @@ async fn redisson_and_cotter_stand_in_one_line() {
         eventually("all are in line", length).await;
     };
     let wait = || {
-        let (ours, wanted) = (ours.clone(), claim("orders", LONG));
-        let claim = wanted.clone();
-        let waiting = async move { ours.acquire(&claim, Until::Forever).await.unwrap().granted().is_some() };
-        (wanted, tokio::spawn(waiting))
+        let wanted = claim("orders", LONG);
+        let waiting = holds_at_last(&ours, &wanted);
+        (wanted, waiting)
     };
     for round in 0..3 {
         let held = claim("orders", LONG);
@@ -266,10 +262,7 @@ async fn a_dead_redisson_in_line_is_passed_over() {
     let length = |n: &'static str| server.command(&["LLEN", "redisson_lock_queue:{orders}"]) == n;
     theirs.order("fair", "wait", "orders");
     eventually("it is in line", || length("1")).await;
-    let waiting = tokio::spawn({
-        let (ours, wanted) = (ours.clone(), claim("orders", Duration::from_secs(2)));
-        async move { ours.acquire(&wanted, Until::Forever).await.unwrap().granted().is_some() }
-    });
+    let waiting = holds_at_last(&ours, &claim("orders", Duration::from_secs(2)));
     eventually("both are in line", || length("2")).await;
     behind.order("fair", "wait", "orders");
     eventually("all are in line", || length("3")).await;
@@ -298,10 +291,7 @@ async fn permits_of_redisson_and_cotter_are_of_one_semaphore() {
         assert!(theirs.is_silent());
         ours.release(&first, USED).await.unwrap();
         assert_eq!(theirs.answer(), "held", "our release wakes {name}");
-        let waiting = tokio::spawn({
-            let (ours, second) = (ours.clone(), second.clone());
-            async move { ours.acquire(&second, Until::Forever).await.unwrap().granted().is_some() }
-        });
+        let waiting = holds_at_last(&ours, &second);
         tokio::time::sleep(Duration::from_millis(300)).await;
         let since = Stopwatch::of(Kind::IdleWaiter);
         assert_eq!(theirs.ask("permits", "release", name), "free");

@@ -1,6 +1,6 @@
 //! Permits of `recipe=permits`, with the keys as witnesses.
 
-use crate::redis::setup::{USED, backend, claim, client, take};
+use crate::redis::setup::{USED, backend, claim, client, holds_at_last, take};
 use cotter::backend::{Claim, Extension, Mode, Release, Until};
 use cotter::{Client, ErrorKind, EvictOrder, Eviction, LossCause, Result};
 use cotter_testkit::history::{Kind, demand};
@@ -88,10 +88,7 @@ async fn a_permit_whose_lease_has_ended_comes_back_once() {
     let (brief, stays) = (permits(2, 3, Duration::from_millis(300)), permits(1, 3, TTL));
     let grant = take(&ours, &brief).await;
     take(&ours, &stays).await;
-    let waiting = tokio::spawn({
-        let (ours, next) = (ours.clone(), permits(2, 3, TTL));
-        async move { ours.acquire(&next, Until::Forever).await.unwrap().granted().is_some() }
-    });
+    let waiting = holds_at_last(&ours, &permits(2, 3, TTL));
     assert!(happens("they come back", waiting).await.unwrap());
     assert_eq!(ours.release(&brief, USED).await.unwrap(), Release::NotHeld);
     let extended = ours.extend(&[&grant], TTL).await.remove(0).unwrap();

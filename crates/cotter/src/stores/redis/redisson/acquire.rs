@@ -3,7 +3,6 @@
 use super::backend::Redisson;
 use super::fair::{Ahead, Place};
 use super::names;
-use super::permits::mismatch;
 use super::recipe::Recipe;
 use crate::backend::{Claim, Grant, Mode};
 use crate::stores::redis::errors::{Sent, explain, unexpected};
@@ -63,8 +62,8 @@ impl Redisson {
             request.answered();
         }
         let answer = answer?;
-        if let Some(limit) = answer.strip_prefix('m').and_then(|limit| limit.parse().ok()) {
-            return Err(mismatch(claim.mode, limit).with_name(&claim.name));
+        if let Some(of) = answer.strip_prefix('m').and_then(|limit| limit.parse().ok()) {
+            return Err(claim.mode.mismatch(Mode::Permits { take: 1, of }).with_name(&claim.name));
         }
         self.tried(claim, &answer, sent).ok_or_else(|| unexpected(&answer))
     }

@@ -84,13 +84,16 @@ pub(super) fn line(name: &Name) -> [String; 2] {
 }
 
 /// Redisson's rule, which keeps all keys of a name in the slot of the name: a name with a brace may have a hash tag of its own.
-fn prefixed(prefix: &str, name: &Name) -> String {
-    if name.contains('{') { format!("{prefix}:{name}") } else { format!("{prefix}:{{{name}}}") }
+fn tagged(name: &Name) -> String {
+    if name.contains('{') { name.to_string() } else { format!("{{{name}}}") }
 }
 
-/// The same with what follows the name.
+fn prefixed(prefix: &str, name: &Name) -> String {
+    format!("{prefix}:{}", tagged(name))
+}
+
 fn suffixed(name: &Name, suffix: &str) -> String {
-    if name.contains('{') { format!("{name}:{suffix}") } else { format!("{{{name}}}:{suffix}") }
+    format!("{}:{suffix}", tagged(name))
 }
 
 #[cfg(test)]

@@ -24,11 +24,6 @@ fn wanted(mode: Mode) -> (u32, u32) {
     }
 }
 
-/// The error for a semaphore that has so many permits.
-pub(super) fn mismatch(mode: Mode, of: u32) -> crate::Error {
-    mode.mismatch(Mode::Permits { take: 1, of })
-}
-
 /// The ids of the permits of a claim: 16 bytes each, as Redisson's.
 fn ids(claim: &Claim) -> impl Iterator<Item = Vec<u8>> {
     let (take, _) = wanted(claim.mode);
