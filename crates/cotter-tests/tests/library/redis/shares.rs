@@ -272,3 +272,40 @@ async fn a_clock_that_is_set_back_keeps_no_reader() {
     since.at_most(TTL * 10, "the dead reader keeps nobody");
     assert!(grant.number > alive.number && !extended(&one, &dead, TTL).await);
 }
+
+/// The lease of a dead writer ends, and a reader that does not wait is the first to ask: with its share, those who wait get
+/// theirs.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
+async fn a_reader_that_does_not_wait_leaves_their_shares_to_those_who_do() {
+    let server = Redis::start();
+    let (one, other, last) =
+        (backend(&server.url("")).await, backend(&server.url("")).await, backend(&server.url("")).await);
+    let mut at_once = 0;
+    for _ in 0..10 {
+        take(&one, &claim("a", TTL / 5)).await;
+        let waiting = [reader(LONG), reader(LONG)].map(|claim| (wait(&other, &claim), claim));
+        eventually("both wait", || queued(&server, "a") == 2).await;
+        let newcomer = reader(LONG);
+        let taken = loop {
+            if let Some(grant) = last.acquire(&newcomer, Until::Now).await.unwrap().granted() {
+                break grant;
+            }
+        };
+        let mut tokens = Vec::new();
+        let mut claims = Vec::new();
+        for (task, claim) in waiting {
+            tokens.push(granted(task).await.number);
+            claims.push(claim);
+        }
+        // One script has granted all three at the same time.
+        at_once += usize::from(tokens.contains(&(taken.number - 1)) && tokens.contains(&(taken.number - 2)));
+        last.release(&newcomer, USED).await.unwrap();
+        let writer = last.acquire(&claim("a", TTL), Until::Now).await.unwrap().granted();
+        demand(writer.is_none(), Kind::Overlap, format!("{writer:?} beside two readers with {tokens:?}"));
+        for claim in claims {
+            assert_eq!(other.release(&claim, USED).await.unwrap(), Release::Freed);
+        }
+    }
+    demand(at_once > 0, Kind::Void, "others were faster each time");
+}

@@ -1,8 +1,9 @@
 //! Tokens, whatever happens to the server that counts them.
 
-use super::setup::{backend, claim, client, eventually, queued, take};
+use super::setup::{backend, claim, client, eventually, holds_at_last, queued, take};
 use cotter::backend::{Leave, Until};
 use cotter::{Client, Lease};
+use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Redis;
 use cotter_testkit::timing::Stopwatch;
 use std::time::Duration;
@@ -142,4 +143,30 @@ async fn a_lease_that_came_by_message_is_as_long_as_any() {
     let holder = first.holder("a").await.unwrap().unwrap();
     assert!(holder.holders[0].remaining.unwrap() >= left, "the server's is no shorter than what is believed");
     assert_eq!(server.command(&["GET", "cotter:{a}"])[95..109], *"00000060000000");
+}
+
+/// A claim may get the same grant twice, by the answer to its request and by a message. If the message comes while it is being
+/// released, the process knows the claim no longer and gives the grant back at once, and its tokens were used.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server and cc"]
+async fn a_message_that_is_late_gives_no_token_back() {
+    let server = Redis::builder().skewed().start();
+    let (holder, waiter) = (backend(&server.url("")).await, backend(&server.url("")).await);
+    let (busy, waits) = (claim("b", TTL), claim("b", TTL));
+    take(&holder, &busy).await;
+    let waiting = holds_at_last(&waiter, &waits);
+    let channels = || server.command(&["PUBSUB", "CHANNELS", "cotter:wake:*"]);
+    eventually("it listens", || queued(&server, "b") == 1 && !channels().is_empty()).await;
+    let used = claim("a", TTL);
+    let number = take(&holder, &used).await.number;
+    // Otherwise the clock alone has the next token rise.
+    server.step_clock(-3600);
+    let message = format!("granted {} {number:016} {number:016} 00001 00000002000000 cotter:{{a}}", used.id);
+    assert_eq!(server.command(&["PUBLISH", &channels(), &message]), "1");
+    let next = claim("a", TTL);
+    let next =
+        holder.acquire(&next, Until::Forever).await.unwrap().granted().expect("it was given back").number;
+    demand(next > number, Kind::RepeatedToken, format!("{next} after {number}"));
+    holder.release(&busy, Leave::used(1)).await.unwrap();
+    assert!(waiting.await.unwrap());
 }

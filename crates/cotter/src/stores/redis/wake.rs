@@ -53,6 +53,8 @@ enum State {
 const OPEN_TIMEOUT: Duration = Duration::from_millis(100);
 /// The period at which a silent subscription is checked.
 const PING_PERIOD: Duration = Duration::from_secs(5);
+/// More turns than any grant has: the tokens of all of them count as used.
+const ALL_TURNS: &[u8] = b"99999";
 /// The pauses between attempts to subscribe.
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1)).with_jitter(0.25);
 
@@ -232,7 +234,8 @@ impl Reader {
     }
 
     /// Passes a grant to the claim that waits for it. A grant for a claim that this process does not know is released at
-    /// once: it would last until its lease ends, and nobody uses it.
+    /// once: it would last until its lease ends, and nobody uses it. Its tokens do not go back: the claim may have got the same
+    /// grant by the answer to a request, and used them, and be about to release it.
     async fn on_grant(&self, payload: &[u8]) {
         let Some(message) = Message::parse(payload) else {
             asked_again(payload).into_iter().for_each(|id| self.waiters.wake(id));
@@ -242,7 +245,7 @@ impl Reader {
         if self.waiters.deliver(message) == Delivery::Unknown
             && let Ok(live) = self.link.live().await
         {
-            let args: [&[u8]; 3] = [id.as_bytes(), b"00000", self.retain.as_bytes()];
+            let args: [&[u8]; 3] = [id.as_bytes(), ALL_TURNS, self.retain.as_bytes()];
             script::RELEASE.send(&live, &LockKeys::new(&key).all(), &args, 1).await;
         }
     }

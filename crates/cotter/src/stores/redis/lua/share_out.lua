@@ -49,6 +49,8 @@ end
 local function share_out()
   local ends, records, ids, mine = {}, {}, {}, nil
   if share.fresh then redis.call('UNLINK', SHARES, RECORDS) end
+  -- Who takes a share beside these must not remove theirs.
+  share.fresh = nil
   for i, one in ipairs(granted) do
     ends[2 * i - 1], ends[2 * i] = share.clock + tonumber(one.life), one.id
     records[2 * i - 1], records[2 * i] = one.id, one.record
