@@ -63,6 +63,12 @@ pub(crate) fn repeat(seed: Option<u64>) {
     STOCK.with_borrow_mut(|stock| stock.seed = seed);
 }
 
+/// Whether this thread draws numbers that follow from a seed.
+#[cfg(feature = "conformance")]
+pub(crate) fn is_repeated() -> bool {
+    STOCK.with_borrow(|stock| stock.seed.is_some())
+}
+
 /// 128 random bits.
 pub(crate) fn bits() -> u128 {
     STOCK.with_borrow_mut(|stock| stock.take(Identity::own))

@@ -18,8 +18,17 @@ const OFFSET: Duration = Duration::from_secs(1);
 
 impl RuntimeClock {
     pub(crate) fn new(runtime: Handle) -> Self {
-        Self { runtime, origin: Instant::now(), wall: SystemTime::now() }
+        Self { runtime, origin: Instant::now(), wall: wall_now() }
     }
+}
+
+/// The time of day; in a simulation always the same.
+fn wall_now() -> SystemTime {
+    #[cfg(feature = "conformance")]
+    if crate::random::is_repeated() {
+        return SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000);
+    }
+    SystemTime::now()
 }
 
 impl Clock for RuntimeClock {

@@ -40,12 +40,15 @@ mod waiters;
 pub use fixture::Fixture;
 pub use waiters::{Fate, Waiter};
 
-/// Derives the claim ids and the jitter of this thread from a seed, or makes them random again after `None`: a
-/// simulation that runs all of a client in one thread ([`Builder::in_this_runtime`](crate::Builder::in_this_runtime))
+/// Derives the claim ids and the jitter of this thread from a seed and begins at a fixed time of day, or goes back to what is
+/// random and to the system's after `None`: a simulation that runs all of a client in one thread ([`Builder::in_this_runtime`](crate::Builder::in_this_runtime))
 /// can be repeated.
 pub fn repeat_random(seed: Option<u64>) {
     crate::random::repeat(seed);
 }
+
+#[cfg(feature = "server")]
+pub use crate::stores::shared::net::simulated::{Connecting, Network, connect_through};
 
 macro_rules! cases {
     ($($group:ident: $($case:ident)*;)*) => {

@@ -1,7 +1,7 @@
 //! Names where others were met: there, a script that can only take or free a name that nobody else wants is a round trip for nothing.
 
 use crate::Name;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Names that fall into one place are treated alike, which costs them round trips and nothing else.
@@ -11,13 +11,14 @@ const PLACES: usize = 1024;
 #[derive(Debug)]
 pub(super) struct Met {
     places: Box<[AtomicBool]>,
-    hasher: RandomState,
+    /// The same in each run: nobody gains by names that fall into one place.
+    hasher: BuildHasherDefault<DefaultHasher>,
 }
 
 impl Default for Met {
     fn default() -> Self {
         let places = std::iter::repeat_with(AtomicBool::default).take(PLACES).collect();
-        Self { places, hasher: RandomState::new() }
+        Self { places, hasher: BuildHasherDefault::default() }
     }
 }
 

@@ -6,7 +6,7 @@
 use crate::sync::lock;
 use redis::RedisError;
 use redis::aio::PubSubSink;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -15,7 +15,7 @@ use tokio::time::timeout;
 /// The notes that are watched on one subscription.
 #[derive(Debug, Default)]
 pub(super) struct WatchedNotes {
-    channels: Mutex<HashMap<Arc<str>, Channel>>,
+    channels: Mutex<BTreeMap<Arc<str>, Channel>>,
     /// Somebody watches a note that nobody watched.
     added: Notify,
 }

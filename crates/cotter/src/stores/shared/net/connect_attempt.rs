@@ -64,10 +64,9 @@ impl ConnectAttempt {
         tls: Option<&Arc<ClientConfig>>,
         host: &HostPort,
     ) -> io::Result<Box<dyn Stream>> {
-        let stream = host.connect().await?;
-        let stream = match tls {
-            Some(tls) => self.handshake(tls, &host.name, stream).await?,
-            None => Box::new(stream),
+        let stream: Box<dyn Stream> = match tls {
+            Some(tls) => self.handshake(tls, &host.name, host.connect().await?).await?,
+            None => plain(host).await?,
         };
         Ok(Box::new(ObservedStream { stream, attempt: self.clone(), fresh: true, failed: None }))
     }
@@ -124,6 +123,15 @@ impl ConnectAttempt {
     fn end(&self, how: String) {
         lock(&self.ended).get_or_insert(how);
     }
+}
+
+/// A connection without TLS.
+async fn plain(host: &HostPort) -> io::Result<Box<dyn Stream>> {
+    #[cfg(feature = "conformance")]
+    if let Some(connecting) = super::simulated::connect(&host.name, host.port) {
+        return Ok(Box::new(connecting.await?));
+    }
+    Ok(Box::new(host.connect().await?))
 }
 
 fn unavailable(why: String, hint: &str) -> Error {

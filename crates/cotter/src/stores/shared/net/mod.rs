@@ -19,6 +19,7 @@
 //! | `pool` | the connections of one runtime |
 //! | `listeners` | who listens to a subscription, and for how long nobody has; channels on which messages arrive |
 //! | `tcp` | hosts, and connecting to them |
+//! | `simulated` | a network that a simulation puts in the place of the system's |
 //! | `certificates`, `pem` | TLS configuration; certificates that an application passes in code |
 //! | `tls`, `named` | what goes wrong in TLS; a server whose own certificate is named as trusted |
 
@@ -56,6 +57,8 @@ mod password;
 mod pem;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod pool;
+#[cfg(all(feature = "conformance", feature = "server"))]
+pub(crate) mod simulated;
 #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 mod survey;
 #[cfg(any(feature = "redis", feature = "etcd", feature = "postgres", feature = "zookeeper"))]
