@@ -16,6 +16,7 @@
 //! | [`replica`] | the program of one scheduler process |
 //! | [`processes`] | many of them, paused and killed by plan |
 //! | [`servers`] | real servers, and a proxy that loses, delays and cuts |
+//! | [`redis_in_memory`] | a Redis server for the simulation |
 //! | [`simulation`] | locks in virtual time, decided by one seed |
 //! | [`timing`] | bounds in real time, and waits for what must happen |
 //! | [`storm`] | a Redis server in trouble, and its queues watched meanwhile |
@@ -42,6 +43,8 @@ pub mod holder;
 pub mod late;
 #[cfg(feature = "servers")]
 pub mod processes;
+#[cfg(feature = "redis-in-memory")]
+pub mod redis_in_memory;
 #[cfg(feature = "servers")]
 pub mod replica;
 #[cfg(feature = "servers")]

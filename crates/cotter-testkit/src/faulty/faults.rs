@@ -1,5 +1,11 @@
 //! Faults, by seed or by order, and how often they happened.
 
+#[cfg(feature = "redis-in-memory")]
+mod wire;
+
+#[cfg(feature = "redis-in-memory")]
+pub(crate) use wire::Passage;
+
 use cotter::clock::Clock;
 use cotter::{Error, ErrorKind, Result};
 use rand::rngs::StdRng;
@@ -109,6 +115,7 @@ pub struct Faults(Arc<State>);
 struct State {
     inner: Mutex<Inner>,
     closed: watch::Sender<Vec<Gate>>,
+    down: watch::Sender<bool>,
 }
 
 #[derive(Debug)]
@@ -131,12 +138,14 @@ impl Faults {
             calls: HashMap::new(),
             orders: Vec::new(),
         };
-        Self(Arc::new(State { inner: Mutex::new(inner), closed: watch::channel(Vec::new()).0 }))
+        let (closed, down) = (watch::Sender::new(Vec::new()), watch::Sender::new(false));
+        Self(Arc::new(State { inner: Mutex::new(inner), closed, down }))
     }
 
     /// From now on this much goes wrong.
     pub fn set(&self, plan: Plan) {
         self.lock().plan = plan;
+        self.0.down.send_replace(plan.down);
     }
 
     /// The next call of this kind is carried out and its reply is lost.

@@ -2,13 +2,15 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `faults` | what goes wrong, by seed or by order, and how often it did |
+//! | `faults` | what goes wrong, by seed or by order, and how often it did; the same on a connection |
 //! | `backend`, `acceptor` | the contract, and a member whose notes are swapped, with faults |
 
 mod acceptor;
 mod backend;
 mod faults;
 
+#[cfg(feature = "redis-in-memory")]
+pub(crate) use faults::Passage;
 pub use faults::{Call, Counts, Faults, Plan};
 
 use async_trait::async_trait;

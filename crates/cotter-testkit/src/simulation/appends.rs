@@ -127,7 +127,7 @@ async fn cut(plan: Plan, links: Vec<Vec<Faults>>) {
         sleep(trouble.after).await;
         let lasts = match trouble.what {
             What::Cut { lasts, .. } => lasts,
-            What::Restart => Duration::from_millis(100),
+            _ => Duration::from_millis(100),
         };
         let to: Vec<_> = links.iter().map(|of_client| of_client[trouble.member].clone()).collect();
         to.iter().for_each(|link| link.set(crate::faulty::Plan { down: true, ..plan.links }));

@@ -24,6 +24,8 @@ pub struct Ledger {
     pub(super) isolations: usize,
     /// Nothing goes wrong any more but single requests.
     pub(super) trouble_is_over: bool,
+    /// Tokens of different processes are compared.
+    orders_tokens: bool,
 }
 
 #[derive(Debug, Default)]
@@ -47,7 +49,7 @@ struct Held {
 
 impl Ledger {
     /// The history of a run has a reader only if the run is replayed.
-    pub(super) fn new(records: bool) -> Self {
+    pub(super) fn new(records: bool, orders_tokens: bool) -> Self {
         Self {
             origin: Instant::now(),
             names: BTreeMap::new(),
@@ -57,6 +59,7 @@ impl Ledger {
             cycles: 0,
             isolations: 0,
             trouble_is_over: false,
+            orders_tokens,
         }
     }
 
@@ -78,7 +81,7 @@ impl Ledger {
         self.next += 1;
         let (id, valid) = (self.next, guard.is_valid());
         let state = self.names.entry(name).or_default();
-        if !state.given.insert(token) {
+        if !state.given.insert(token) && self.orders_tokens {
             let text = format!("{who} has {token} for {name}, which was given out before");
             self.violations.push(violation(Kind::RepeatedToken, text));
         }
@@ -92,7 +95,7 @@ impl Ledger {
                 }
             }
             let before = if mode == Mode::Exclusive { state.largest } else { state.largest_exclusive };
-            if token < before {
+            if token < before && self.orders_tokens {
                 let text = format!("{who} has {token} for {name} after {before}");
                 self.violations.push(violation(Kind::TokenOrder, text));
             }

@@ -1,6 +1,7 @@
 //! Many seeds on all cores, and what they have come to.
 
 use super::run::{CYCLES, Outcome, simulate};
+use super::store::Store;
 use crate::faulty::Counts;
 use crate::history::{Kind, Violation, violation};
 use std::fmt;
@@ -35,6 +36,8 @@ pub struct Totals {
 /// A run that went wrong.
 #[derive(Debug, Clone)]
 pub struct Failure {
+    /// What the locks were in.
+    pub store: Store,
     /// Its seed.
     pub seed: u64,
     /// How.
@@ -45,7 +48,7 @@ pub struct Failure {
 ///
 /// # Errors
 /// A run that went wrong, or in which too little went on. The others are not finished then.
-pub fn many(seeds: Range<u64>, threads: usize) -> Result<Totals, Failure> {
+pub fn many(store: Store, seeds: Range<u64>, threads: usize) -> Result<Totals, Failure> {
     let next = AtomicU64::new(seeds.start);
     let work = || {
         let mut totals = Totals::default();
@@ -54,10 +57,10 @@ pub fn many(seeds: Range<u64>, threads: usize) -> Result<Totals, Failure> {
             if seed >= seeds.end {
                 return Ok(totals);
             }
-            let outcome = simulate(seed);
+            let outcome = simulate(store, seed);
             if let Some(violation) = wrong(&outcome) {
                 next.store(seeds.end, Ordering::Relaxed);
-                return Err(Failure { seed, violation });
+                return Err(Failure { store, seed, violation });
             }
             totals.count(&outcome);
         }
@@ -137,6 +140,6 @@ impl fmt::Display for Totals {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; see scripts/simulate --seed {}", self.violation, self.seed)
+        write!(f, "{}; see scripts/simulate --store {} --seed {}", self.violation, self.store, self.seed)
     }
 }

@@ -58,7 +58,7 @@ impl Server {
     }
 }
 
-fn micros(at: SystemTime) -> u64 {
+pub(super) fn micros(at: SystemTime) -> u64 {
     at.duration_since(SystemTime::UNIX_EPOCH).expect("it is later").as_micros() as u64
 }
 

@@ -6,8 +6,10 @@
 //!
 //! | file | concept |
 //! |---|---|
+//! | `store` | what the locks are in |
 //! | `plan` | what a seed decides |
 //! | `world` | members, their clocks, and the links to them |
+//! | `redis`, `wires` | a Redis server in memory, and connections to it |
 //! | `member` | a member that can be restarted |
 //! | `ledger` | who holds what, and what is wrong with it |
 //! | `run` | tasks of several processes, and how they end |
@@ -24,8 +26,13 @@ mod ledger;
 mod many;
 mod member;
 mod plan;
+#[cfg(feature = "redis-in-memory")]
+mod redis;
 mod run;
+mod store;
 mod unpolled;
+#[cfg(feature = "redis-in-memory")]
+mod wires;
 mod world;
 
 pub use appends::{Appends, Log};
@@ -34,6 +41,9 @@ pub use ledger::Ledger;
 pub use many::{Failure, Totals, many};
 pub use plan::{Plan, Trouble, What};
 pub use run::{Outcome, replay, simulate};
+#[cfg(feature = "redis-in-memory")]
+pub use store::RedisMode;
+pub use store::Store;
 pub use unpolled::{Story, unpolled};
 
 use std::future::Future;
@@ -45,7 +55,11 @@ use std::future::Future;
 fn in_virtual_time<T>(seed: u64, work: impl Future<Output = T>) -> T {
     cotter::conformance::repeat_random(Some(seed));
     // Without I/O, a runtime that has nothing to do until the next timer asks the system for nothing.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    // Whom a channel wakes first is random, unless the runtime is told otherwise.
+    #[cfg(tokio_unstable)]
+    runtime.rng_seed(tokio::runtime::RngSeed::from_bytes(&seed.to_le_bytes()));
+    let runtime = runtime.enable_time().start_paused(true).build();
     let result = runtime.expect("a runtime").block_on(work);
     cotter::conformance::repeat_random(None);
     result

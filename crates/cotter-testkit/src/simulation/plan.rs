@@ -1,5 +1,8 @@
 //! The plan of a run, which follows from its seed.
 
+#[cfg(feature = "redis-in-memory")]
+use super::store::RedisMode;
+use super::store::Store;
 use crate::faulty;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -8,6 +11,8 @@ use std::time::Duration;
 /// Everything that a seed decides before the run.
 #[derive(Debug, Clone)]
 pub struct Plan {
+    /// The store.
+    pub store: Store,
     /// The seed.
     pub seed: u64,
     /// The members; one is no quorum, but a store with leases.
@@ -41,8 +46,19 @@ pub enum What {
         /// For so long.
         lasts: Duration,
     },
-    /// It is restarted, and has forgotten everything.
+    /// It is restarted. A member of a quorum has forgotten everything, and a server has kept everything.
     Restart,
+    /// One of the keys beside a lock is gone, as when somebody deletes it.
+    #[cfg(feature = "redis-in-memory")]
+    Lose {
+        /// The lock.
+        name: &'static str,
+        /// What the key ends with.
+        tail: &'static str,
+    },
+    /// Its clock is set back.
+    #[cfg(feature = "redis-in-memory")]
+    SetBack(Duration),
 }
 
 /// Processes that have nothing in common but the members.
@@ -53,18 +69,22 @@ pub(super) const TROUBLE: usize = 12;
 impl Plan {
     /// The plan of a seed.
     #[must_use]
-    pub fn of(seed: u64) -> Self {
+    pub fn of(store: Store, seed: u64) -> Self {
         let mut rng = StdRng::seed_from_u64(seed);
-        let members = [1, 3, 3, 3, 5][rng.random_range(0..5)];
-        Self::drawn(seed, members, rng)
+        let members = match store {
+            Store::Members => [1, 3, 3, 3, 5][rng.random_range(0..5)],
+            #[cfg(feature = "redis-in-memory")]
+            Store::Redis(_) => 1,
+        };
+        Self::drawn(store, seed, members, rng)
     }
 
     /// The plan of a seed where the number of members is given.
     pub(super) fn with_members(seed: u64, members: usize) -> Self {
-        Self::drawn(seed, members, StdRng::seed_from_u64(seed))
+        Self::drawn(Store::Members, seed, members, StdRng::seed_from_u64(seed))
     }
 
-    fn drawn(seed: u64, members: usize, mut rng: StdRng) -> Self {
+    fn drawn(store: Store, seed: u64, members: usize, mut rng: StdRng) -> Self {
         let millis =
             |rng: &mut StdRng, range: std::ops::Range<u64>| Duration::from_millis(rng.random_range(range));
         // A quorum does without a member that takes longer than a twentieth of the lease. A single store may take longer than
@@ -80,17 +100,36 @@ impl Plan {
         };
         let trouble = (0..TROUBLE).map(|_| {
             let (after, member) = (millis(&mut rng, 10..250), rng.random_range(0..members));
-            // A member that is used alone keeps what it has granted, or promises less.
-            let what = if members > 1 && rng.random_bool(0.2) {
-                What::Restart
-            } else {
-                let from = [None, Some(0), Some(1), Some(2)][rng.random_range(0..4)];
-                What::Cut { from, lasts: millis(&mut rng, 20..900) }
+            let what = match store {
+                // A store in memory that is used alone keeps what it has granted, or promises less.
+                Store::Members if members > 1 && rng.random_bool(0.2) => What::Restart,
+                #[cfg(feature = "redis-in-memory")]
+                Store::Redis(mode) if rng.random_bool(0.4) => of_a_server(mode, &mut rng),
+                _ => {
+                    let from = [None, Some(0), Some(1), Some(2)][rng.random_range(0..4)];
+                    What::Cut { from, lasts: millis(&mut rng, 20..900) }
+                }
             };
             Trouble { after, member, what }
         });
         let trouble = trouble.collect();
         let ahead = (0..members).map(|_| millis(&mut rng, 0..2_400)).collect();
-        Self { seed, members, links, trouble, ahead }
+        Self { store, seed, members, links, trouble, ahead }
+    }
+}
+
+/// What happens to a server, beside being cut off.
+#[cfg(feature = "redis-in-memory")]
+fn of_a_server(mode: RedisMode, rng: &mut StdRng) -> What {
+    match rng.random_range(0..8) {
+        0..4 => What::Restart,
+        // Only here does the one make up for the other.
+        5.. if mode != RedisMode::Native => What::Restart,
+        4 => What::SetBack(Duration::from_millis(rng.random_range(1..1_000))),
+        _ => {
+            let (name, tail) =
+                (["a", "b", "c"][rng.random_range(0..3)], [":q", ":w"][rng.random_range(0..2)]);
+            What::Lose { name, tail }
+        }
     }
 }

@@ -4,6 +4,7 @@ use super::ask;
 use super::in_virtual_time;
 use super::ledger::Ledger;
 use super::plan::{PROCESSES, Plan, Trouble, What};
+use super::store::Store;
 use super::world::World;
 use crate::faulty::{self, Counts, Faults};
 use crate::history::{Kind, Violation};
@@ -31,6 +32,9 @@ pub struct Outcome {
     pub restarts: usize,
     /// The time that passed in the run.
     pub simulated: Duration,
+    /// What a server in memory has done, if the run was replayed.
+    #[cfg(feature = "redis-in-memory")]
+    pub steps: Vec<crate::redis_in_memory::Step>,
 }
 
 impl Outcome {
@@ -42,7 +46,7 @@ impl Outcome {
     }
 }
 
-const TTL: Duration = Duration::from_millis(300);
+pub(super) const TTL: Duration = Duration::from_millis(300);
 /// Names, and how often each is wanted by a writer.
 const NAMES: [(&str, f64); 2] = [("a", 1.0), ("b", 0.4)];
 /// A name with so many permits, where there is but one member: a quorum has none.
@@ -60,8 +64,8 @@ const RECOVERY_TIME: Duration = Duration::from_secs(10);
 /// # Panics
 /// When the runtime cannot be made.
 #[must_use]
-pub fn simulate(seed: u64) -> Outcome {
-    outcome(seed, false)
+pub fn simulate(store: Store, seed: u64) -> Outcome {
+    outcome(store, seed, false)
 }
 
 /// The same with its history.
@@ -69,12 +73,12 @@ pub fn simulate(seed: u64) -> Outcome {
 /// # Panics
 /// When the runtime cannot be made.
 #[must_use]
-pub fn replay(seed: u64) -> Outcome {
-    outcome(seed, true)
+pub fn replay(store: Store, seed: u64) -> Outcome {
+    outcome(store, seed, true)
 }
 
-fn outcome(seed: u64, records: bool) -> Outcome {
-    in_virtual_time(seed, run(&Plan::of(seed), records))
+fn outcome(store: Store, seed: u64, records: bool) -> Outcome {
+    in_virtual_time(seed, run(&Plan::of(store, seed), records))
 }
 
 type Shared = Arc<Mutex<Ledger>>;
@@ -84,8 +88,12 @@ fn lock(ledger: &Shared) -> MutexGuard<'_, Ledger> {
 }
 
 async fn run(plan: &Plan, records: bool) -> Outcome {
-    let ledger = Arc::new(Mutex::new(Ledger::new(records)));
+    let ledger = Arc::new(Mutex::new(Ledger::new(records, plan.store.orders_tokens())));
     let world = World::of(plan).await.expect("members in memory start");
+    #[cfg(feature = "redis-in-memory")]
+    if let Some(redis) = world.redis().filter(|_| records) {
+        redis.server.record();
+    }
     let mut clients = Vec::new();
     for process in 0..PROCESSES {
         let builder = || Client::builder().lease(Lease::renewed(TTL)).label(format!("p{process}"));
@@ -103,7 +111,6 @@ async fn run(plan: &Plan, records: bool) -> Outcome {
             let rng = StdRng::seed_from_u64(plan.seed ^ (process * TASKS + task) as u64);
             let who = format!("p{process}.{task}");
             let links = world.links_of(process);
-            let names = NAMES.len() + usize::from(plan.members == 1);
             let task = Task {
                 who,
                 client: client.clone(),
@@ -111,7 +118,8 @@ async fn run(plan: &Plan, records: bool) -> Outcome {
                 links,
                 usual: plan.links,
                 rng,
-                names,
+                store: plan.store,
+                has_permits: plan.store.has_permits(plan.members),
             };
             tasks.spawn(task.run());
         }
@@ -138,6 +146,8 @@ async fn run(plan: &Plan, records: bool) -> Outcome {
         cuts: cuts + ledger.isolations,
         restarts,
         simulated: ledger.elapsed(),
+        #[cfg(feature = "redis-in-memory")]
+        steps: world.redis().map(|redis| redis.server.recorded()).unwrap_or_default(),
     }
 }
 
@@ -160,6 +170,16 @@ async fn trouble(plan: &Plan, world: &World, ledger: &Shared) -> (usize, usize) 
                 world.links(*member, *from).for_each(|link| link.set(plan.links));
                 cuts += 1;
             }
+            #[cfg(feature = "redis-in-memory")]
+            What::Lose { name, tail } => {
+                lock(ledger).write("--", format_args!("the key {tail} of {name} is gone"));
+                world.redis().expect("a server").lose(name, tail);
+            }
+            #[cfg(feature = "redis-in-memory")]
+            What::SetBack(by) => {
+                lock(ledger).write("--", format_args!("the clock of the server is set back by {by:?}"));
+                world.redis().expect("a server").set_back(*by);
+            }
         }
     }
     (cuts, restarts)
@@ -167,7 +187,7 @@ async fn trouble(plan: &Plan, world: &World, ledger: &Shared) -> (usize, usize) 
 
 async fn everything_is_free(plan: &Plan, clients: &[Client], ledger: &Shared) {
     let (semaphore, of) = SEMAPHORE;
-    let permits = (plan.members == 1).then_some((semaphore, Mode::Permits { take: of, of }));
+    let permits = plan.store.has_permits(plan.members).then_some((semaphore, Mode::Permits { take: of, of }));
     for (name, mode) in NAMES.map(|(name, _)| (name, Mode::Exclusive)).into_iter().chain(permits) {
         for (process, client) in clients.iter().enumerate() {
             match ask::try_for(client, name, mode, RECOVERY_TIME).await {
@@ -189,8 +209,8 @@ struct Task {
     links: Vec<Faults>,
     usual: faulty::Plan,
     rng: StdRng,
-    /// So many of the names are used.
-    names: usize,
+    store: Store,
+    has_permits: bool,
 }
 
 impl Task {
@@ -220,9 +240,11 @@ impl Task {
     }
 
     fn choose(&mut self) -> (&'static str, Mode) {
-        match NAMES.get(self.rng.random_range(0..self.names)) {
-            Some((name, writers)) if self.rng.random_bool(*writers) => (name, Mode::Exclusive),
-            Some((name, _)) => (name, Mode::Shared),
+        match NAMES.get(self.rng.random_range(0..NAMES.len() + usize::from(self.has_permits))) {
+            Some((name, writers)) => match self.rng.random_bool(*writers) || !self.store.has_readers() {
+                true => (name, Mode::Exclusive),
+                false => (name, Mode::Shared),
+            },
             None => {
                 let (name, of) = SEMAPHORE;
                 (name, Mode::Permits { take: self.rng.random_range(1..of), of })

@@ -2,6 +2,11 @@
 
 use super::member::Server;
 use super::plan::{PROCESSES, Plan};
+#[cfg(feature = "redis-in-memory")]
+use super::redis::Redis;
+#[cfg(feature = "redis-in-memory")]
+use super::run::TTL;
+use super::store::Store;
 use crate::faulty::{Counts, Faults, Faulty};
 use cotter::backend::Connect;
 use cotter::clock::{Clock, Moment, Sleep};
@@ -14,34 +19,77 @@ pub(super) const EPOCH: Duration = Duration::from_secs(1_800_000_000);
 
 /// The members, and a link to each of them from each process.
 pub(super) struct World {
-    members: Vec<Server>,
+    servers: Servers,
     links: Vec<Vec<Faults>>,
+}
+
+enum Servers {
+    Members(Vec<Server>),
+    #[cfg(feature = "redis-in-memory")]
+    Redis(Redis),
 }
 
 impl World {
     pub(super) async fn of(plan: &Plan) -> Result<Self> {
-        let (origin, mut members) = (Instant::now(), Vec::new());
-        for ahead in &plan.ahead {
-            members.push(Server::start(MemberClock::new(origin, *ahead)).await?);
-        }
         let link = |process: usize, member: usize| {
             let faults = Faults::seeded(plan.seed ^ ((process as u64 + 1) << 32 | member as u64) << 8);
             faults.set(plan.links);
             faults
         };
         let links = (0..PROCESSES).map(|p| (0..plan.members).map(|m| link(p, m)).collect());
-        Ok(Self { members, links: links.collect() })
+        let links: Vec<Vec<Faults>> = links.collect();
+        let origin = Instant::now();
+        let clocks = plan.ahead.iter().map(|ahead| MemberClock::new(origin, *ahead));
+        let servers = match plan.store {
+            Store::Members => {
+                let mut members = Vec::new();
+                for clock in clocks {
+                    members.push(Server::start(clock).await?);
+                }
+                Servers::Members(members)
+            }
+            #[cfg(feature = "redis-in-memory")]
+            Store::Redis(mode) => {
+                let clock = clocks.into_iter().next().expect("a server has a clock");
+                let wires = links.iter().map(|links| links[0].clone()).collect();
+                Servers::Redis(Redis::start(mode, clock, wires, TTL))
+            }
+        };
+        Ok(Self { servers, links })
     }
 
-    /// A member forgets everything.
+    /// A member forgets everything, or a server does not.
     pub(super) async fn restart(&self, member: usize) -> Result<()> {
-        self.members[member].restart().await
+        match &self.servers {
+            Servers::Members(members) => members[member].restart().await,
+            #[cfg(feature = "redis-in-memory")]
+            Servers::Redis(redis) => {
+                redis.server.restart();
+                Ok(())
+            }
+        }
+    }
+
+    /// The server, if the locks are in one.
+    #[cfg(feature = "redis-in-memory")]
+    pub(super) fn redis(&self) -> Option<&Redis> {
+        match &self.servers {
+            Servers::Members(_) => None,
+            Servers::Redis(redis) => Some(redis),
+        }
     }
 
     /// A client of one process.
     pub(super) async fn client(&self, process: usize, builder: Builder) -> Result<Client> {
-        let links = self.members.iter().zip(&self.links[process]);
-        over(links.map(|(member, faults)| Faulty::new(member.clone(), faults)).collect(), builder).await
+        match &self.servers {
+            Servers::Members(members) => {
+                let links = members.iter().zip(&self.links[process]);
+                over(links.map(|(member, faults)| Faulty::new(member.clone(), faults)).collect(), builder)
+                    .await
+            }
+            #[cfg(feature = "redis-in-memory")]
+            Servers::Redis(redis) => redis.client(process, builder).await,
+        }
     }
 
     /// The links of one process, or of all, to a member.

@@ -1,9 +1,11 @@
 //! Some seeds of the simulation, and that a seed repeats. Each run of `scripts/test` tries thousands, others with each commit.
 
+#[cfg(feature = "redis-in-memory")]
+mod redis;
 mod unpolled;
 
 use cotter_testkit::history::{Kind, demand};
-use cotter_testkit::simulation::{Appends, Crowd, many, replay, simulate};
+use cotter_testkit::simulation::{Appends, Crowd, Store, many, replay, simulate};
 use cotter_testkit::sized;
 use std::io::Write;
 use std::time::Duration;
@@ -13,7 +15,7 @@ const LOCKS: usize = 200;
 
 #[test]
 fn many_seeds() {
-    if let Err(failure) = many(0..60, THREADS) {
+    if let Err(failure) = many(Store::Members, 0..60, THREADS) {
         panic!("{failure}");
     }
 }
@@ -21,7 +23,7 @@ fn many_seeds() {
 #[test]
 fn a_seed_repeats_exactly() {
     for seed in 0..sized(8, 200) {
-        let (one, other) = (replay(seed), replay(seed));
+        let (one, other) = (replay(Store::Members, seed), replay(Store::Members, seed));
         let differs = one.history.iter().zip(&other.history).position(|(a, b)| a != b);
         if let Some(at) = differs {
             panic!("seed {seed}, line {at}: {:?} and {:?}", one.history[at], other.history[at]);
@@ -35,7 +37,7 @@ fn a_seed_repeats_exactly() {
 #[test]
 fn a_run_is_the_same_whether_its_history_is_written_or_not() {
     for seed in 0..8 {
-        let (written, unwritten) = (replay(seed), simulate(seed));
+        let (written, unwritten) = (replay(Store::Members, seed), simulate(Store::Members, seed));
         assert_eq!(
             (written.cycles, written.counts, written.simulated),
             (unwritten.cycles, unwritten.counts, unwritten.simulated),

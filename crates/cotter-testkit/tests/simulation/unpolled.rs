@@ -3,7 +3,7 @@
 use cotter::{Client, Lease, LossCause, memory};
 use cotter_testkit::faulty::{Call, Faults, Faulty, Plan};
 use cotter_testkit::history::{Kind, demand};
-use cotter_testkit::simulation::unpolled;
+use cotter_testkit::simulation::{Store, unpolled};
 use cotter_testkit::sized;
 use std::future::{Future, poll_fn};
 use std::io::Write;
@@ -18,7 +18,7 @@ const TTL: Duration = Duration::from_millis(300);
 fn nothing_depends_on_who_polls() {
     let (mut held, mut dropped, mut faults) = (0, 0, 0);
     for seed in 0..sized(300, 20_000) as u64 {
-        let story = unpolled(seed);
+        let story = unpolled(Store::Members, seed);
         if let Some(violation) = story.violations.first() {
             panic!("{violation}, with seed {seed}:\n{}", story.history.join("\n"));
         }
@@ -34,7 +34,7 @@ fn nothing_depends_on_who_polls() {
 #[test]
 fn a_seed_of_these_repeats_exactly() {
     for seed in 0..sized(20, 200) {
-        let (one, other) = (unpolled(seed), unpolled(seed));
+        let (one, other) = (unpolled(Store::Members, seed), unpolled(Store::Members, seed));
         let differs = one.history.iter().zip(&other.history).find(|(a, b)| a != b);
         assert!(differs.is_none(), "seed {seed}: {differs:?}");
         assert_eq!(one.history.len(), other.history.len(), "seed {seed}");

@@ -16,6 +16,9 @@ mod held;
 mod operation;
 
 use super::in_virtual_time;
+#[cfg(feature = "redis-in-memory")]
+use super::redis::Redis;
+use super::store::Store;
 use super::world::{MemberClock, over};
 use crate::faulty::{self, Counts, Faults, Faulty};
 use crate::history::Violation;
@@ -53,13 +56,13 @@ const STEPS: usize = 150;
 /// # Panics
 /// When the runtime cannot be made, or the store does not answer although nothing goes wrong.
 #[must_use]
-pub fn unpolled(seed: u64) -> Story {
-    in_virtual_time(seed, run(seed)).expect("nothing goes wrong at the beginning and at the end")
+pub fn unpolled(store: Store, seed: u64) -> Story {
+    in_virtual_time(seed, run(store, seed)).expect("nothing goes wrong at the beginning and at the end")
 }
 
-async fn run(seed: u64) -> Result<Story> {
+async fn run(store: Store, seed: u64) -> Result<Story> {
     let mut rng = StdRng::seed_from_u64(seed);
-    let world = World::of(seed, &mut rng).await?;
+    let world = World::of(store, seed, &mut rng).await?;
     let mut clients = Vec::new();
     for number in 0..CLIENTS {
         clients.push(world.client(Some(number)).await?);
@@ -76,16 +79,29 @@ async fn run(seed: u64) -> Result<Story> {
 
 /// The members of the store, and the links to them.
 struct World {
-    members: Vec<memory::Store>,
+    servers: Servers,
     links: Vec<Vec<Faults>>,
     plan: faulty::Plan,
 }
 
+enum Servers {
+    Members(Vec<memory::Store>),
+    /// There is one more client, whose link never fails.
+    #[cfg(feature = "redis-in-memory")]
+    Redis(Redis),
+}
+
 impl World {
-    async fn of(seed: u64, rng: &mut StdRng) -> Result<Self> {
-        let members = if rng.random_bool(0.25) { 3 } else { 1 };
-        // A quorum does without a member that takes longer than a twentieth of the lease.
-        let slowest = if members == 1 { 40 } else { 6 };
+    async fn of(store: Store, seed: u64, rng: &mut StdRng) -> Result<Self> {
+        let members = if store == Store::Members && rng.random_bool(0.25) { 3 } else { 1 };
+        let slowest = match store {
+            // A quorum does without a member that takes longer than a twentieth of the lease.
+            Store::Members if members > 1 => 6,
+            Store::Members => 40,
+            // A script that the server does not know yet takes another round trip, and the lease has to outlive both.
+            #[cfg(feature = "redis-in-memory")]
+            Store::Redis(_) => 12,
+        };
         let mut millis = || Duration::from_millis(rng.random_range(0..slowest));
         let mut plan = faulty::Plan { before: millis(), after: millis(), ..faulty::Plan::default() };
         if rng.random_bool(0.5) {
@@ -96,28 +112,49 @@ impl World {
         let link =
             |client: usize, member| Faults::seeded(seed ^ (client * members + member) as u64 ^ 1 << 42);
         let links = (0..CLIENTS).map(|client| (0..members).map(|member| link(client, member)).collect());
-        let links = links.collect();
-        let clock = Arc::new(MemberClock::new(Instant::now(), Duration::ZERO));
-        let members: Vec<_> = (0..members).map(|_| memory::Store::new()).collect();
-        for member in &members {
-            // A store in memory has the time of its first client, and its tokens have that time.
-            drop(member.connect(&Host::without_engine(clock.clone())).await?);
-        }
-        Ok(Self { members, links, plan })
+        let links: Vec<Vec<Faults>> = links.collect();
+        let clock = MemberClock::new(Instant::now(), Duration::ZERO);
+        let servers = match store {
+            Store::Members => Servers::Members(in_memory(members, clock).await?),
+            #[cfg(feature = "redis-in-memory")]
+            Store::Redis(mode) => {
+                let wires = links.iter().flatten().cloned().chain([Faults::seeded(0)]).collect();
+                Servers::Redis(Redis::start(mode, clock, wires, TTL))
+            }
+        };
+        Ok(Self { servers, links, plan })
     }
 
     /// A member of a quorum that is not listened to seems to be silent, and is not asked for a second. Requests to a quorum are
     /// listened to by the engine, but here that is the runtime of the callers.
     fn loses_nothing(&self) -> bool {
-        self.members.len() == 1 && self.plan.lost_replies + self.plan.late_requests + self.plan.refused == 0.0
+        let is_quorum = matches!(&self.servers, Servers::Members(members) if members.len() > 1);
+        !is_quorum && self.plan.lost_replies + self.plan.late_requests + self.plan.refused == 0.0
     }
 
     /// A client over its links, or over such that never fail.
     async fn client(&self, number: Option<usize>) -> Result<Client> {
-        let sound = Faults::seeded(0);
-        let link = |member: usize| number.map_or(&sound, |number| &self.links[number][member]);
-        let seats = self.members.iter().enumerate();
-        let seats = seats.map(|(n, member)| Faulty::new(member.clone(), link(n))).collect();
-        over(seats, Client::builder().lease(Lease::renewed(TTL))).await
+        let builder = Client::builder().lease(Lease::renewed(TTL));
+        match &self.servers {
+            Servers::Members(members) => {
+                let sound = Faults::seeded(0);
+                let link = |member: usize| number.map_or(&sound, |number| &self.links[number][member]);
+                let seats = members.iter().enumerate();
+                over(seats.map(|(n, member)| Faulty::new(member.clone(), link(n))).collect(), builder).await
+            }
+            #[cfg(feature = "redis-in-memory")]
+            Servers::Redis(redis) => redis.client(number.unwrap_or(CLIENTS), builder).await,
+        }
     }
+}
+
+/// Stores in memory, all with this clock.
+async fn in_memory(members: usize, clock: MemberClock) -> Result<Vec<memory::Store>> {
+    let clock = Arc::new(clock);
+    let members: Vec<_> = (0..members).map(|_| memory::Store::new()).collect();
+    for member in &members {
+        // A store in memory has the time of its first client, and its tokens have that time.
+        drop(member.connect(&Host::without_engine(clock.clone())).await?);
+    }
+    Ok(members)
 }

@@ -1,0 +1,156 @@
+//! Connections to a Redis server in memory, over links that fail.
+
+use crate::faulty::{Faults, Passage};
+use crate::redis_in_memory::{Outgoing, Server, Session};
+use cotter::conformance::{Connecting, Network, connect_through};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf, duplex, split};
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+/// The network between some processes and a server. Each process knows the server by an address of its own.
+#[derive(Debug)]
+pub(super) struct Wires {
+    server: Server,
+    /// One for each process.
+    links: Vec<Faults>,
+    /// Bytes that are late arrive within two of these.
+    ttl: Duration,
+}
+
+/// While it exists, the connections of this thread lead into a network.
+#[derive(Debug)]
+pub(super) struct Connected(());
+
+impl Wires {
+    pub(super) fn connected(server: Server, links: Vec<Faults>, ttl: Duration) -> Connected {
+        connect_through(Some(Arc::new(Self { server, links, ttl })));
+        Connected(())
+    }
+
+    /// Where a process finds the server.
+    pub(super) fn url(process: usize, options: &str) -> String {
+        format!("redis://10.0.0.{process}:6379/?{options}")
+    }
+}
+
+impl Drop for Connected {
+    fn drop(&mut self) {
+        connect_through(None);
+    }
+}
+
+impl Network for Wires {
+    fn connect(&self, host: &str, _: u16) -> Connecting {
+        let process = host.rsplit('.').next().and_then(|process| process.parse::<usize>().ok());
+        let faults = self.links[process.expect("an address of this network")].clone();
+        let (server, ttl) = (self.server.clone(), self.ttl);
+        Box::pin(async move {
+            if faults.is_down() && faults.coin() {
+                return Err(io::ErrorKind::ConnectionRefused.into());
+            }
+            faults.until(false).await;
+            sleep(faults.way_back()).await;
+            Ok(wire(server, faults, ttl))
+        })
+    }
+}
+
+/// The longest time after which a server notices the end of a connection that was cut.
+const UNNOTICED: Duration = Duration::from_secs(1);
+/// More than is ever under way.
+const BUFFER: usize = 1 << 22;
+
+/// A connection, as its client has it.
+fn wire(server: Server, faults: Faults, ttl: Duration) -> DuplexStream {
+    let (theirs, ours) = duplex(BUFFER);
+    let (reader, writer) = split(ours);
+    let (session, outgoing) = server.open();
+    let cut = watch::Sender::new(false);
+    tokio::spawn(answers(outgoing, writer, faults.clone(), cut.subscribe()));
+    tokio::spawn(Way { session, reader, is_reset: faults.coin(), faults, cut, ttl }.requests());
+    theirs
+}
+
+/// The way from a client to the server.
+struct Way {
+    session: Session,
+    reader: ReadHalf<DuplexStream>,
+    faults: Faults,
+    /// Where nothing gets through, some connections are reset, and others wait.
+    is_reset: bool,
+    cut: watch::Sender<bool>,
+    ttl: Duration,
+}
+
+impl Way {
+    async fn requests(mut self) {
+        let (mut bytes, mut ended) = (vec![0; 1 << 16], self.cut.subscribe());
+        loop {
+            let read = tokio::select! {
+                biased;
+                () = is_cut(&mut ended) => break,
+                () = self.faults.until(true), if self.is_reset => {
+                    self.cut.send_replace(true);
+                    sleep(UNNOTICED.mul_f64(if self.faults.coin() { 0.0 } else { 1.0 })).await;
+                    break;
+                }
+                read = self.reader.read(&mut bytes) => read,
+            };
+            self.faults.until(false).await;
+            let Some(received) = read.ok().filter(|n| *n > 0).map(|n| &bytes[..n]) else { break };
+            let (pause, passage) = self.faults.passage(self.ttl);
+            let pause = match passage {
+                Passage::Through => pause,
+                Passage::Refused => break,
+                Passage::LoseReply => {
+                    self.cut.send_replace(true);
+                    pause
+                }
+                Passage::Late(by) => {
+                    self.cut.send_replace(true);
+                    by
+                }
+            };
+            sleep(pause).await;
+            if !self.session.received(received) {
+                break;
+            }
+        }
+        self.cut.send_replace(true);
+    }
+}
+
+/// Completes when the connection is cut.
+async fn is_cut(cut: &mut watch::Receiver<bool>) {
+    let _ = cut.wait_for(|cut| *cut).await;
+}
+
+/// The way back.
+async fn answers(
+    mut outgoing: Outgoing,
+    mut writer: WriteHalf<DuplexStream>,
+    faults: Faults,
+    mut cut: watch::Receiver<bool>,
+) {
+    loop {
+        let first = tokio::select! {
+            biased;
+            () = is_cut(&mut cut) => break,
+            first = outgoing.recv() => first,
+        };
+        let Some(mut bytes) = first else { break };
+        sleep(faults.way_back()).await;
+        faults.until(false).await;
+        // What was sent meanwhile travels along.
+        while let Ok(more) = outgoing.try_recv() {
+            bytes.extend(more);
+        }
+        let is_over = *cut.borrow();
+        if is_over || writer.write_all(&bytes).await.is_err() {
+            break;
+        }
+    }
+}
