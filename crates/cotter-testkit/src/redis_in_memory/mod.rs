@@ -6,7 +6,8 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `server` | sessions, what they are subscribed to, and how a request is carried out |
+//! | `server` | what a server has, and how a request is carried out |
+//! | `session` | one connection to it |
 //! | `requests` | the requests in what was received |
 //! | `reply` | answers |
 //! | `keyspace` | keys, their values, and when they end |
@@ -24,11 +25,13 @@ mod reply;
 mod requests;
 mod scripts;
 mod server;
+mod session;
 mod sorted_sets;
 mod steps;
 mod strings;
 
 pub use keyspace::{Found, Value};
 pub use reply::Reply;
-pub use server::{Outgoing, Server, Session};
+pub use server::{Outgoing, Server};
+pub use session::Session;
 pub use steps::Step;

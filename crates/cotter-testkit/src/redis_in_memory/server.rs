@@ -1,10 +1,11 @@
-//! Sessions, what they are subscribed to, and how a request is carried out.
+//! What a server has, and how a request is carried out.
 
 use super::command::{Args, on_keys, whole, wrong_number};
 use super::keyspace::Keyspace;
 use super::reply::Reply;
-use super::requests::{Request, Requests};
+use super::requests::Request;
 use super::scripts::Scripts;
+use super::session::Session;
 use super::steps::{Step, keys_of};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -27,7 +28,7 @@ pub type Outgoing = UnboundedReceiver<Vec<u8>>;
 
 /// Everything but the scripts.
 #[derive(Default)]
-struct State {
+pub(super) struct State {
     keyspace: Keyspace,
     sessions: BTreeMap<u64, Subscriber>,
     next: u64,
@@ -40,13 +41,6 @@ struct State {
 struct Subscriber {
     channels: BTreeSet<Vec<u8>>,
     out: UnboundedSender<Vec<u8>>,
-}
-
-/// One connection to a server. Dropping it ends it.
-pub struct Session {
-    server: Server,
-    number: u64,
-    requests: Requests,
 }
 
 impl Server {
@@ -73,7 +67,7 @@ impl Server {
         let number = state.next;
         state.note(|| Step::Opened(number));
         state.sessions.insert(number, Subscriber { channels: BTreeSet::new(), out });
-        (Session { server: self.clone(), number, requests: Requests::default() }, outgoing)
+        (Session::new(self.clone(), number), outgoing)
     }
 
     /// Ends all sessions and forgets the scripts. The keys are kept, as on a disk.
@@ -94,7 +88,7 @@ impl Server {
         reply
     }
 
-    fn answer(&self, request: &[Vec<u8>]) -> Reply {
+    pub(super) fn answer(&self, request: &[Vec<u8>]) -> Reply {
         let Some((name, args)) = request.split_first() else { return Reply::error("ERR empty command") };
         let name = String::from_utf8_lossy(name).to_uppercase();
         self.state().keyspace.micros = (self.0.clock)();
@@ -141,7 +135,7 @@ impl Server {
         self.state().log.take().unwrap_or_default()
     }
 
-    fn log(&self, session: u64, request: &[Vec<u8>], replies: &[Reply]) {
+    pub(super) fn log(&self, session: u64, request: &[Vec<u8>], replies: &[Reply]) {
         let mut state = self.state();
         if state.log.is_some() {
             let keys = keys_of(request).iter().map(|key| (key.clone(), state.keyspace.copy(key))).collect();
@@ -150,60 +144,13 @@ impl Server {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.0.state)
     }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Session {
-    /// Carries out the requests in what has come. False at the end of the session.
-    pub fn received(&mut self, bytes: &[u8]) -> bool {
-        self.requests.received(bytes);
-        loop {
-            match self.requests.next() {
-                Ok(Some(request)) => {
-                    if !self.carry_out(&request) {
-                        return false;
-                    }
-                }
-                Ok(None) => return true,
-                Err(text) => {
-                    self.server.state().send(self.number, &[Reply::Error(text)]);
-                    return false;
-                }
-            }
-        }
-    }
-
-    fn carry_out(&self, request: &[Vec<u8>]) -> bool {
-        let replies = match request {
-            [name, channels @ ..] if name.eq_ignore_ascii_case(b"SUBSCRIBE") => {
-                self.server.state().subscribe(self.number, channels)
-            }
-            [name, channels @ ..] if name.eq_ignore_ascii_case(b"UNSUBSCRIBE") => {
-                self.server.state().unsubscribe(self.number, channels)
-            }
-            [name] if name.eq_ignore_ascii_case(b"PING") && self.server.state().listens(self.number) => {
-                vec![Reply::Array(vec![Reply::bulk("pong"), Reply::bulk("")])]
-            }
-            request => vec![self.server.answer(request)],
-        };
-        self.server.log(self.number, request, &replies);
-        self.server.state().send(self.number, &replies)
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        let mut state = self.server.state();
-        if state.sessions.remove(&self.number).is_some() {
-            state.note(|| Step::Ended(self.number));
-        }
-    }
 }
 
 impl State {
@@ -249,6 +196,12 @@ impl State {
         }
     }
 
+    pub(super) fn end(&mut self, session: u64) {
+        if self.sessions.remove(&session).is_some() {
+            self.note(|| Step::Ended(session));
+        }
+    }
+
     fn subscribers(&self, channel: &[u8]) -> impl Iterator<Item = &Subscriber> {
         self.sessions.values().filter(move |session| session.channels.contains(channel))
     }
@@ -262,7 +215,7 @@ impl State {
         told.map(|session| drop(session.out.send(bytes.clone()))).count()
     }
 
-    fn subscribe(&mut self, session: u64, channels: Args<'_>) -> Vec<Reply> {
+    pub(super) fn subscribe(&mut self, session: u64, channels: Args<'_>) -> Vec<Reply> {
         let Some(session) = self.sessions.get_mut(&session) else { return Vec::new() };
         let mut replies = Vec::new();
         for channel in channels {
@@ -272,7 +225,7 @@ impl State {
         replies
     }
 
-    fn unsubscribe(&mut self, session: u64, channels: Args<'_>) -> Vec<Reply> {
+    pub(super) fn unsubscribe(&mut self, session: u64, channels: Args<'_>) -> Vec<Reply> {
         let Some(session) = self.sessions.get_mut(&session) else { return Vec::new() };
         let mut replies = Vec::new();
         for channel in channels {
@@ -282,12 +235,12 @@ impl State {
         replies
     }
 
-    fn listens(&self, session: u64) -> bool {
+    pub(super) fn listens(&self, session: u64) -> bool {
         self.sessions.get(&session).is_some_and(|session| !session.channels.is_empty())
     }
 
     /// False if there is no such session any more.
-    fn send(&self, session: u64, replies: &[Reply]) -> bool {
+    pub(super) fn send(&self, session: u64, replies: &[Reply]) -> bool {
         let mut bytes = Vec::new();
         replies.iter().for_each(|reply| reply.encode(&mut bytes));
         self.sessions.get(&session).map(|session| drop(session.out.send(bytes))).is_some()
