@@ -18,13 +18,15 @@ if ours == wanted then
   return 'o' .. number .. string.format('%.0f', ends - ms)
 end
 if not free then
-  -- Nobody has said how many there are, or the key is lost.
-  free = limit - held
+  -- Nobody has said how many there are, or the keys are lost.
+  free, told = limit - held, limit
   redis.call('SET', KEYS[1], free)
   redis.call('SET', KEYS[4], limit)
 end
 local all = free + held
-if all ~= limit and held == 0 and redis.call('GET', KEYS[4]) == string.format('%.0f', all) then
+-- A client of Redisson has set another number since.
+if told and told ~= all then redis.call('DEL', KEYS[4]) end
+if all ~= limit and held == 0 and told == all then
   -- Nobody uses it, and no client of Redisson has set it.
   free, all = limit, limit
   redis.call('SET', KEYS[1], limit)

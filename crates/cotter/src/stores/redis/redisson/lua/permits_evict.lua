@@ -10,7 +10,7 @@ if held == 0 then return 0 end
 if ARGV[3] ~= 'now' and tonumber(holders[#holders]) >= 922337203685477 then return 'e' end
 redis.call('DEL', KEYS[3])
 if ARGV[3] == 'now' then
-  if free then redis.call('PUBLISH', channel, redis.call('INCRBY', KEYS[1], held)) end
+  redis.call('PUBLISH', channel, free and redis.call('INCRBY', KEYS[1], held) or held)
   return held
 end
 -- The first has the id that everybody looks for, and ends last.

@@ -8,5 +8,6 @@ local channel = ARGV[1]
 local given = 0
 for i = 3, #ARGV do given = given + redis.call('ZREM', KEYS[3], ARGV[i]) end
 if given == 0 then return redis.call('ZSCORE', KEYS[3], ARGV[2]) and 'e' or 'n' end
-if free then redis.call('PUBLISH', channel, redis.call('INCRBY', KEYS[1], given)) end
+-- Who waits has to come also if the count is lost: the next one restores it.
+redis.call('PUBLISH', channel, free and redis.call('INCRBY', KEYS[1], given) or given)
 return 'f'
