@@ -71,8 +71,8 @@ impl Jobs {
         self
     }
 
-    /// Lists all jobs that were ever started and not [forgotten](Self::forget), ordered by name. The notes are
-    /// requested a thousand at a time.
+    /// Lists all jobs that were ever started and not [forgotten](Self::forget), ordered by name, and those that a scheduler leaves to
+    /// others with their [labels](crate::Job::on). The notes are requested a thousand at a time.
     ///
     /// Needs a tokio runtime.
     ///

@@ -121,7 +121,7 @@ impl Scheduler {
     /// [`ErrorKind::Job`](crate::ErrorKind::Job) for invalid jobs, too long a history, or too many labels,
     /// [`ErrorKind::NoNotes`](crate::ErrorKind) if the store keeps no notes, [`ErrorKind::Store`](crate::ErrorKind) for
     /// a permanent error of the store at the start.
-    pub async fn run_until(mut self, stop: impl Future, grace: Duration) -> Result<()> {
+    pub async fn run_until(self, stop: impl Future, grace: Duration) -> Result<()> {
         check_all(&self.jobs, &self.settings.group)?;
         if self.settings.history > MAX_RUNS {
             let why = format!(
@@ -134,7 +134,6 @@ impl Scheduler {
             let why = format!("a scheduler can have {} labels, and this one has more", Label::MAX);
             return Err(Error::new(ErrorKind::Job, why));
         }
-        self.jobs.retain(|job| self.settings.is_for(job));
         let (_, commands) = self.commands;
         runner::run(self.settings, self.clock, self.jobs, commands, stop, grace).await
     }

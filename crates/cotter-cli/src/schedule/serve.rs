@@ -226,9 +226,10 @@ impl Service {
     }
 }
 
+/// The jobs for the scheduler, which makes known those for others.
 pub(super) fn jobs(file: &File, commands: &Arc<Commands>, metrics: Option<&Metrics>) -> Vec<Job> {
     set_names(file, commands, metrics);
-    file.jobs.iter().map(|spec| commands.job(spec)).collect()
+    file.jobs.iter().chain(&file.others).map(|spec| commands.job(spec)).collect()
 }
 
 /// Names the jobs for lines of the log and for metrics.

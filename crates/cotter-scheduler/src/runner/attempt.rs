@@ -116,7 +116,7 @@ pub(super) async fn attempt(
 }
 
 /// The lock of a job.
-fn lock_of(context: &Context, snapshot: &JobSnapshot) -> Mutex {
+pub(super) fn lock_of(context: &Context, snapshot: &JobSnapshot) -> Mutex {
     let mutex = context.settings.client.mutex(context.lock_name(snapshot.name()));
     match snapshot.job.policy.lease {
         Some(lease) => mutex.lease(lease),

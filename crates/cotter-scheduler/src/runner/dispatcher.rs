@@ -3,6 +3,7 @@
 use super::agenda::Agenda;
 use super::attempt::{attempt, fallback, first_attempt};
 use super::context::{Context, Halt, Stop};
+use super::elsewhere;
 use super::register;
 use super::snapshot::{JobSnapshot, Observation};
 use super::standing;
@@ -252,16 +253,20 @@ impl Dispatcher {
             // There is no shutdown.
             Command::EndGrace => {}
             Command::Next(answer) => drop(answer.send(self.agenda.list())),
-            Command::Replace(mut jobs, done) => {
-                jobs.retain(|job| self.context.settings.is_for(job));
+            Command::Replace(jobs, done) => {
+                let (jobs, others) = jobs.into_iter().partition(|job| self.context.settings.is_for(job));
                 self.replace(jobs);
+                self.leave(others);
                 let _ = done.send(());
             }
             Command::Put(job, done) => {
                 match self.context.settings.is_for(&job) {
                     true => self.put(vec![*job]),
-                    // It may have been one for this host before.
-                    false => drop(self.remove(&job.name)),
+                    false => {
+                        // It may have been one for this host before.
+                        self.remove(&job.name);
+                        self.leave(vec![*job]);
+                    }
                 }
                 let _ = done.send(());
             }
@@ -273,6 +278,17 @@ impl Dispatcher {
         let was_there = self.agenda.remove(job);
         self.context.presence.has(self.agenda.names().iter());
         was_there
+    }
+
+    /// Leaves jobs to hosts with other labels.
+    fn leave(&self, jobs: Vec<Job>) {
+        let context = self.context.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                () = context.stopping(Stop::Starts) => {}
+                () = elsewhere::make_known(context.clone(), jobs) => {}
+            }
+        });
     }
 
     fn replace(&mut self, jobs: Vec<Job>) {

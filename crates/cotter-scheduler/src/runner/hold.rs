@@ -165,7 +165,7 @@ impl<'a> Hold<'a> {
     }
 
     /// Loads the note. A job that was forgotten gets back into the list of names.
-    async fn load(&mut self) -> Result<(), Halt> {
+    pub(super) async fn load(&mut self) -> Result<(), Halt> {
         let read = read(self.context, self.snapshot).await?;
         (self.note, self.seen) = (read.state, read.revision);
         if read.is_forgotten {
@@ -232,7 +232,7 @@ impl<'a> Hold<'a> {
     }
 
     /// Releases the lock, unless a clone of its [`Run`] still exists.
-    async fn give_back(self) {
+    pub(super) async fn give_back(self) {
         let at_least = self.snapshot.job.policy.at_least;
         let passed = self.started.map(|at| self.context.clock.now().since(at));
         let rest = passed.map_or(Duration::ZERO, |passed| at_least.saturating_sub(passed));

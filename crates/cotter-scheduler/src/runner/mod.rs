@@ -17,6 +17,7 @@
 //! | `clock`, `clock_check` | an estimate of the store's clock; its comparison with this host's |
 //! | `context` | shared state; requests to a store that may be down |
 //! | `standing`, `presence` | jobs for which this process stands by; that it runs at all |
+//! | `elsewhere` | jobs that are left to hosts with other labels |
 //! | `snapshot` | a job as seen by an attempt, and the result of the attempt |
 
 mod agenda;
@@ -26,6 +27,7 @@ mod clock_check;
 mod context;
 mod control;
 mod dispatcher;
+mod elsewhere;
 mod execute;
 mod gates;
 mod hold;
@@ -87,14 +89,14 @@ impl Settings {
         }
     }
 
-    /// Whether this scheduler has all labels that a job needs. The runner never hears of any other job: its slots, retries,
-    /// requests and dead runs are for those that have them.
+    /// Whether this scheduler has all labels that a job needs. Any other job is at most made known: its slots, retries, requests and
+    /// dead runs are for those that have them.
     pub(crate) fn is_for(&self, job: &Job) -> bool {
         job.policy.on.iter().all(|needed| label::has(&self.host, self.labels.iter(), needed.as_str()))
     }
 }
 
-/// Runs these jobs until `stop` completes.
+/// Runs these jobs until `stop` completes; those that are not for this scheduler are left to others.
 pub(crate) async fn run(
     settings: Settings,
     clock: Arc<StoreClock>,
@@ -104,6 +106,7 @@ pub(crate) async fn run(
     grace: Duration,
 ) -> Result<()> {
     let mut stop = pin!(stop);
+    let (jobs, others): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| settings.is_for(job));
     let context = Arc::new(Context::new(settings, clock));
     let seen = tokio::select! {
         biased;
@@ -118,6 +121,7 @@ pub(crate) async fn run(
     around.spawn(control::listen(context.clone(), seen));
     around.spawn(clock_check::run(context.clone()));
     around.spawn(presence::run(context.clone()));
+    around.spawn(elsewhere::make_known(context.clone(), others));
     let mut dispatcher = Dispatcher::new(&context, jobs);
     context.settings.runs.store(true, Ordering::Relaxed);
     dispatcher.run(&mut commands, stop).await;

@@ -60,7 +60,9 @@ pub(crate) struct File {
     pub(crate) max_clock_offset: Option<Duration>,
     pub(crate) history: Option<usize>,
     pub(crate) jobs: Vec<Spec>,
-    /// What is said of the jobs that were [left](Self::settle) to others.
+    /// The jobs that were [left](Self::settle) to others, but for those of which each host has its own.
+    pub(crate) others: Vec<Spec>,
+    /// What is said of those that were left.
     pub(crate) left: String,
 }
 
@@ -90,6 +92,7 @@ impl File {
             1 => format!("; {:?} is left to hosts with {needs}", clean(&first.name)),
             _ => format!("; {count} others are left to hosts with {needs}"),
         };
+        self.others = others.into_iter().filter(|job| !job.is_for_each()).collect();
     }
 
     /// The keys that differ and cannot be changed without a restart.
@@ -181,8 +184,8 @@ fn parse_tables(path: &Path, root: &DeTable<'_>, mistakes: &mut Mistakes) -> Opt
     let grace = top.get("grace", mistakes, value::duration).unwrap_or(GRACE);
     let max_clock_offset = top.get("max_clock_offset", mistakes, value::positive);
     let history = top.get("history", mistakes, value::history);
-    let (path, group, left) = (path.into(), group?, String::new());
-    Some(File { path, group, place, workers, grace, max_clock_offset, history, jobs, left })
+    let (path, group, others, left) = (path.into(), group?, Vec::new(), String::new());
+    Some(File { path, group, place, workers, grace, max_clock_offset, history, jobs, others, left })
 }
 
 fn jobs(

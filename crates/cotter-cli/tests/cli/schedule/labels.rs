@@ -110,7 +110,10 @@ fn a_file_that_is_read_again_is_for_the_same_labels() {
         "the file was reloaded and has 1 job; 2 others are left to hosts with role=db or role=db and zone=a"
     );
     (0..3).for_each(|_| drop(event(&mut web, "started")));
-    assert_eq!(listed(&env, "dump"), Value::Null, "nobody has it");
+    until("it is known all the same", || listed(&env, "dump")["unlabelled"] == true);
+    let check = env.run(["jobs", "--group", "g", "check"]).code(1).stdout;
+    assert!(check.contains("dump: no host has the label role=db\n"), "{check}");
+    assert!(check.contains("both: no host has the labels role=db and zone=a\n"), "{check}");
     let rest = stop(web);
     assert!(!rest.contains("\"job\":\"dump\""), "{rest}");
 }

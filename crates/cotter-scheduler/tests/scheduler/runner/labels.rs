@@ -202,6 +202,56 @@ async fn jobs_of_a_running_scheduler_are_those_for_its_labels() {
     web.stop().await;
 }
 
+/// Its definition is known to whoever may not run it.
+#[tokio::test(start_paused = true)]
+async fn a_job_whose_label_no_host_has_ever_had_is_known() {
+    let world = World::new();
+    let web = world.start(|s| web(s).job(on_db(&world)).job(anywhere())).await;
+    let jobs = Jobs::new(&web.client, "g");
+    sleep(S * 25).await;
+    let known = jobs.list().await.unwrap();
+    let a = known.iter().find(|job| job.name == "a");
+    let is_told = a.is_some_and(|job| job.orphaned && job.unlabelled && job.overdue_since.is_some());
+    demand(is_told, Kind::Untrue, format!("a job that nobody may run is not listed as one: {known:?}"));
+    assert_eq!(world.log.count(), 0);
+    let removed = jobs.orphaned().await.unwrap().expect("one runs");
+    assert!(removed.is_empty(), "{removed:?}");
+    jobs.trigger("a").await.unwrap();
+    // One that was forgotten, and is still in the file.
+    jobs.forget("a").await.unwrap();
+    web.handle.replace([on_db(&world), anywhere()]).await.unwrap();
+    sleep(S * 25).await;
+    let again = status(&jobs, "a").await;
+    assert!(again.unlabelled && again.requests == 0, "{again:?}");
+    // As after any other outage.
+    let db = world.start(|s| db(s).job(on_db(&world))).await;
+    sleep(S * 15).await;
+    let slots = jobs.history("a").await.unwrap();
+    assert!(slots.len() >= 3 && slots[0].slot == again.first_started, "{slots:?}");
+    assert!(!status(&jobs, "a").await.orphaned);
+    let differ = world.log.events(|kind| matches!(kind, EventKind::Standby { .. }));
+    assert_eq!(differ, 0, "{:?}", world.log.told());
+    db.stop().await;
+    web.stop().await;
+}
+
+/// What hosts with the label have written stays as it is.
+#[tokio::test(start_paused = true)]
+async fn a_host_without_the_label_changes_nothing_about_a_job_that_is_known() {
+    let world = World::new();
+    let db = world.start(|s| db(s).job(on_db(&world))).await;
+    sleep(S * 15).await;
+    let jobs = Jobs::new(&db.client, "g");
+    db.stop().await;
+    let before = status(&jobs, "a").await;
+    let other = world.log.job("a", Trigger::fixed_rate(S * 3600).unwrap(), S).on(label("role=db"));
+    let web = world.start(|s| web(s).job(other.generation(2))).await;
+    sleep(S * 25).await;
+    let after = status(&jobs, "a").await;
+    assert_eq!((before.trigger, before.generation), (after.trigger, after.generation));
+    web.stop().await;
+}
+
 /// One job for each host, each with its own slots.
 #[tokio::test(start_paused = true)]
 async fn every_scheduler_has_the_label_of_its_host() {
