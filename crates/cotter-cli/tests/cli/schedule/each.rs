@@ -48,8 +48,9 @@ fn each_host_has_its_own_slots_history_and_name_of_a_job() {
     assert_eq!(env.run(asked).code(0).json()[0]["host"], "web-9");
     for host in [&own, "web-9"] {
         let name = format!("dump@{host}");
-        let history = env.run(["--json", "jobs", "--group", "g", "history", &name]).code(0).json();
-        assert!(history.len() > 1 && history.iter().all(|run| run["host"] == *host), "{history:?}");
+        let history = || env.run(["--json", "jobs", "--group", "g", "history", &name]).code(0).json();
+        until("it has run twice", || history().len() > 1);
+        assert!(history().iter().all(|run| run["host"] == *host), "{:?}", history());
     }
     assert_eq!(jobs(&["check", "dump"]).code(0).stdout, "ok: 2 jobs; 2 schedulers\n");
     stop(there);
