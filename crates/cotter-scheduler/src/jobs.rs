@@ -3,8 +3,8 @@
 use crate::host::Host;
 use crate::notes::hosts::owned::OfAll;
 use crate::notes::{
-    Arguments, Control, GroupControl, JobControl, Pause, State, edit_group, edit_job, history, hosts,
-    load_all, load_control, one_shots, roster, standby, waits,
+    Arguments, Control, GroupControl, JobControl, Pause, State, StopRun, edit_group, edit_job, history,
+    hosts, load_all, load_control, one_shots, roster, standby, waits,
 };
 use crate::pausing::Pausing;
 use crate::status::{JobStatus, no_worker_on, orphaned, stand_by, status, unlabelled, waits_for};
@@ -239,6 +239,8 @@ impl Jobs {
         let now = store_time(&self.client).await?;
         let change = |mut asked: JobControl| {
             asked.expire(now);
+            let is_over = |stop: &StopRun| state.run.as_ref().is_none_or(|run| run.token != stop.token);
+            asked.stop.take_if(|stop| is_over(stop));
             let found = edit(&mut asked, now, &state)?;
             asked.by.clone_from(&self.by);
             Ok((Some(asked), found))

@@ -69,6 +69,7 @@ mod run;
 mod runner;
 mod scheduler;
 mod status;
+mod stopping;
 mod trigger;
 
 pub mod cron;
@@ -90,4 +91,5 @@ pub use requested::Requested;
 pub use run::{Outcome, Run, Why};
 pub use scheduler::Scheduler;
 pub use status::{JobStatus, StandsBy, WaitsFor};
+pub use stopping::Stopping;
 pub use trigger::Trigger;

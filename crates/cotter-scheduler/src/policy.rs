@@ -85,6 +85,8 @@ pub enum Ending {
     Replaced,
     /// The scheduler was stopped, and the grace period had passed.
     Stopped,
+    /// This operator has [stopped](crate::Jobs::stop) it.
+    StoppedBy(String),
     /// Its process died, or lost its lock, before the end was recorded.
     Crashed,
 }
@@ -99,15 +101,15 @@ impl Ending {
             Self::TimedOut => "timed out",
             Self::Lost => "lost",
             Self::Replaced => "replaced",
-            Self::Stopped => "stopped",
+            Self::Stopped | Self::StoppedBy(_) => "stopped",
             Self::Crashed => "crashed",
         }
     }
 
-    /// Returns the error or panic message, if there is one.
+    /// Returns the error or panic message, if there is one, or the operator that has stopped it.
     pub fn reason(&self) -> Option<&str> {
         match self {
-            Self::Failed(why) | Self::Panicked(why) => Some(why),
+            Self::Failed(why) | Self::Panicked(why) | Self::StoppedBy(why) => Some(why),
             _ => None,
         }
     }
@@ -123,10 +125,13 @@ impl Ending {
     }
 
     pub(crate) fn parse(word: &str, reason: Option<&str>) -> Option<Self> {
-        Self::all(reason.unwrap_or_default()).into_iter().find(|ending| ending.word() == word)
+        match reason {
+            Some(by) if word == Self::Stopped.word() => Some(Self::StoppedBy(by.to_owned())),
+            _ => Self::all(reason.unwrap_or_default()).into_iter().find(|ending| ending.word() == word),
+        }
     }
 
-    /// All of them, those that have a reason with this one.
+    /// One for each word, those that have a reason with this one.
     fn all(reason: &str) -> [Self; 8] {
         [
             Self::Ok,
@@ -144,6 +149,9 @@ impl Ending {
 impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word())?;
+        if let Self::StoppedBy(who) = self {
+            return write!(f, " by {who}");
+        }
         self.reason().map_or(Ok(()), |why| write!(f, ": {why}"))
     }
 }

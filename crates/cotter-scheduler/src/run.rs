@@ -44,6 +44,8 @@ pub enum Why {
     Loss,
     /// The next slot takes its place: [`Concurrency::Replace`](crate::Concurrency::Replace).
     Replaced,
+    /// An operator wants it to end: [`Jobs::stop`](crate::Jobs::stop).
+    Asked,
 }
 
 impl Run {

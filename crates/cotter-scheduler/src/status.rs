@@ -27,7 +27,7 @@ pub struct JobStatus {
     pub paused_since: Option<UnixTime>,
     /// When the pause ends by itself; `None` if it has to be resumed.
     pub paused_until: Option<UnixTime>,
-    /// The operator of the last request to pause, resume or trigger it.
+    /// The operator of the last request to pause, resume, trigger or stop it.
     pub asked_by: Option<String>,
     /// The number of pending requests to run it.
     pub requests: u64,

@@ -122,6 +122,7 @@ impl Check {
             let how = match ending {
                 Ending::Stopped => "was stopped with its scheduler".to_owned(),
                 Ending::Lost => "lost its lock".to_owned(),
+                by @ Ending::StoppedBy(_) => format!("was {}", clean(&by.to_string())),
                 other => clean(&other.to_string()),
             };
             problem(Kind::Failed, job.ended, format!("its last run {how}"))

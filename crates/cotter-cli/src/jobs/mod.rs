@@ -12,6 +12,7 @@
 //! | `check` | whether all is well |
 //! | `failed` | which jobs have failed lately |
 //! | `trigger` | a run as soon as possible |
+//! | `stop` | the end of a run in progress |
 //! | `one_shots` | runs at a time of their own |
 //! | `pauses` | what is said about pauses |
 
@@ -26,6 +27,7 @@ mod one_shots;
 mod pauses;
 mod runs;
 mod since;
+mod stop;
 mod trigger;
 mod watch;
 
@@ -99,6 +101,12 @@ enum Action {
     /// Requests that wait for a run in progress count as one, except for those with arguments, each of which gets its own run.
     /// Exits with 75 if too many of these are waiting.
     Trigger(trigger::Trigger),
+    /// End the run of a job that is in progress, on whichever host
+    ///
+    /// The command gets TERM and later KILL, as when its scheduler is stopped and the grace period is over. The run is recorded as
+    /// stopped by you, and is not repeated; later slots are not affected. Exits with 0 if the run has ended, also if it has done so
+    /// by itself; with 1 if it has not within the time; and with 75 if no run is in progress.
+    Stop(stop::Stop),
     /// Add one run of a job at a given time, and print its id
     ///
     /// It is kept in the store: a scheduler of the group runs it once, even if none is running now. Exits with 75 if too many
@@ -168,6 +176,7 @@ pub(crate) async fn run(args: &Jobs, global: &Global, console: &Console) -> Resu
             say(console, done.changed && done.pause.is_none(), &pauses::resumed(job.as_deref(), &done));
         }
         Action::Trigger(which) => return trigger::run(&jobs, which, console).await,
+        Action::Stop(which) => return stop::run(&jobs, which, console).await,
         Action::AddOnce(run) => {
             one_shots::add(&jobs, run, console).await?;
             hosts::remark_if_none(&jobs, &run.job, console).await;

@@ -197,12 +197,14 @@ impl Decision {
         }
     }
 
-    /// A run that has not ended although its lock is free has crashed.
+    /// A run that has not ended although its lock is free has crashed. One that an operator wanted to end is not repeated.
     fn find_crash(&mut self, definition: &Definition, control: &JobControl, now: UnixTime) {
         let Some(run) = self.state.unfinished().cloned() else { return };
         self.state.end(now, &Ending::Crashed);
         self.crashed = self.state.run.clone();
-        if may_crash_again(definition, run.crashes) && definition.policy.enabled && control.pause.is_none() {
+        let is_asked_to_end = control.stopped_by(run.token).is_some();
+        let again = may_crash_again(definition, run.crashes) && !is_asked_to_end;
+        if again && definition.policy.enabled && control.pause.is_none() {
             self.due = Some(DueRun::after_crash(&run, self.state.handled));
         }
     }
@@ -216,6 +218,8 @@ impl Decision {
         }
         let Some(run) = self.state.run.as_ref().filter(|run| run.ended.is_some()) else { return };
         let is_stopped = run.has_ended(&Ending::Stopped);
+        let may_crash_again =
+            |crashes| may_crash_again(definition, crashes) && control.stopped_by(run.token).is_none();
         let (due, at) = match run.retry_at {
             Some(_) if is_stopped && policy.reruns_stopped() => {
                 (DueRun::after_stop(run, self.state.handled), now)
@@ -224,7 +228,7 @@ impl Decision {
             Some(at) if !is_stopped && run.retried() < policy.retries => {
                 (DueRun::again(run, self.state.handled), at.min(now + policy.retry_pause(run.retried())))
             }
-            None if run.has_ended(&Ending::Lost) && may_crash_again(definition, run.crashes) => {
+            None if run.has_ended(&Ending::Lost) && may_crash_again(run.crashes) => {
                 (DueRun::after_crash(run, self.state.handled), now)
             }
             _ => return,

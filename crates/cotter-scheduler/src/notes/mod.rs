@@ -45,7 +45,7 @@ mod written;
 
 use changes::Changes;
 pub(crate) use control::{
-    Arguments, Control, GROUP, GroupControl, JobControl, Loaded, Pause, edit_group, edit_job,
+    Arguments, Control, GROUP, GroupControl, JobControl, Loaded, Pause, StopRun, edit_group, edit_job,
     load as load_control, load_changed, tell_one_shots,
 };
 pub use history::Entry;

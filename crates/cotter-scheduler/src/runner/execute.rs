@@ -56,7 +56,8 @@ impl Limits<'_> {
     }
 }
 
-/// Waits for the end of a run, and stops it if necessary; `replaced` completes when the next slot takes its place.
+/// Waits for the end of a run, and stops it if necessary; `replaced` completes when the next slot takes its place, and `asked` when an
+/// operator wants it to end, with who that is.
 pub(super) async fn execute(
     context: &Context,
     policy: &Policy,
@@ -64,6 +65,7 @@ pub(super) async fn execute(
     mut task: Task,
     cancel: &watch::Sender<Option<Why>>,
     replaced: impl Future<Output = ()>,
+    asked: impl Future<Output = String>,
 ) -> Ending {
     let margin = margin(limits.guard, policy.stop_within);
     let warning = limits.guard.expiring(margin);
@@ -73,6 +75,7 @@ pub(super) async fn execute(
             None => std::future::pending().await,
         }
     };
+    let mut by = String::new();
     let why = tokio::select! {
         biased;
         // First, so that a command that was killed in a shutdown has not failed.
@@ -82,16 +85,23 @@ pub(super) async fn execute(
         _ = warning, if !margin.is_zero() => Why::Loss,
         () = too_long => Why::MaxRun,
         () = replaced => Why::Replaced,
+        who = asked => {
+            by = who;
+            Why::Asked
+        }
     };
     let _ = cancel.send(Some(why));
     let own = stop_task(context, policy, limits, &mut task).await;
     match (why, own) {
         (Why::MaxRun, _) => Ending::TimedOut,
         // It was done in time. Any other end is a consequence of the request to stop.
-        (Why::Shutdown | Why::Loss | Why::Replaced, Some(Ending::Ok)) if limits.is_valid() => Ending::Ok,
+        (Why::Shutdown | Why::Loss | Why::Replaced | Why::Asked, Some(Ending::Ok)) if limits.is_valid() => {
+            Ending::Ok
+        }
         (Why::Shutdown, _) => Ending::Stopped,
         (Why::Loss, _) => Ending::Lost,
         (Why::Replaced, _) => Ending::Replaced,
+        (Why::Asked, _) => Ending::StoppedBy(by),
     }
 }
 

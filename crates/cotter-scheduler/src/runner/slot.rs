@@ -42,7 +42,7 @@ impl Hold<'_> {
             // Only writing the note shows whether the lock was held to the end.
             let lost = matches!(&written, Err(Halt::Failed(error)) if error.is_loss());
             let outcome = if lost { Ending::Lost } else { ending };
-            let last = matches!(written, Ok(None)) && !self.is_rerun(&slot, &outcome);
+            let last = matches!(written, Ok(None)) && !self.is_rerun(&slot, token, &outcome);
             let (at, attempt) = (slot.at, slot.attempt);
             let ended = EventKind::Ended { slot: at, attempt, token, outcome, took, last };
             self.context.emit(self.snapshot.name(), ended);
@@ -82,7 +82,8 @@ impl Hold<'_> {
             report: report.clone(),
         }));
         let limits = Limits { guard: &guard, gates };
-        let ending = execute(context, &snapshot.job.policy, &limits, task, &cancel, self.replaced(now)).await;
+        let (replaced, asked) = (self.replaced(now), self.stopped_by(token));
+        let ending = execute(context, &snapshot.job.policy, &limits, task, &cancel, replaced, asked).await;
         let report = std::mem::take(&mut *report.lock().unwrap_or_else(PoisonError::into_inner));
         (ending, report)
     }
@@ -102,6 +103,17 @@ impl Hold<'_> {
             }
         }
         std::future::pending().await
+    }
+
+    /// Completes when an operator wants a run to end, with who that is.
+    async fn stopped_by(&self, token: u64) -> String {
+        let (mut control, job) = (self.context.control.subscribe(), self.snapshot.name());
+        let known = control.wait_for(|control| control.stopped_by(job, token).is_some()).await;
+        let who = known.ok().and_then(|control| control.stopped_by(job, token));
+        match who {
+            Some(who) => who,
+            None => std::future::pending().await,
+        }
     }
 
     /// Whether no more slots are started: the job is paused, removed, or has another definition now.
@@ -140,7 +152,8 @@ impl Hold<'_> {
         let retried = slot.retried();
         let again = ending.may_be_retried() && retried < self.snapshot.job.policy.retries;
         let retry_at = again.then(|| now + self.snapshot.job.policy.retry_pause(retried));
-        let rerun_at = (*ending == Ending::Stopped && self.is_rerun(slot, ending)).then_some(now);
+        let token = state.run.as_ref().map_or(0, |run| run.token);
+        let rerun_at = (*ending == Ending::Stopped && self.is_rerun(slot, token, ending)).then_some(now);
         state.end(now, ending);
         if let Some(run) = &mut state.run {
             (run.code, run.retry_at) = (report.code, retry_at.or(rerun_at));
@@ -152,9 +165,11 @@ impl Hold<'_> {
         Ok(retry_at)
     }
 
-    /// Whether the run is repeated because it has lost its lock, or was stopped with the scheduler.
-    fn is_rerun(&self, slot: &DueRun, outcome: &Ending) -> bool {
+    /// Whether the run is repeated because it has lost its lock, or was stopped with the scheduler, unless it was to end anyway.
+    fn is_rerun(&self, slot: &DueRun, token: u64, outcome: &Ending) -> bool {
+        let is_asked = self.context.control.borrow().stopped_by(self.snapshot.name(), token).is_some();
         match outcome {
+            _ if is_asked => false,
             Ending::Lost => may_crash_again(&self.snapshot.definition, slot.crashes),
             Ending::Stopped => self.snapshot.job.policy.reruns_stopped(),
             _ => false,

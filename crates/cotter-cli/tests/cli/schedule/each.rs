@@ -39,7 +39,7 @@ fn each_host_has_its_own_slots_history_and_name_of_a_job() {
         table().contains(&format!("dump@{own}  ")) && table().contains("dump@web-9  ")
     });
     assert!(!table().contains("stand"), "{}", table());
-    for words in [&["trigger", "dump"][..], &["pause", "dump"], &["history", "dump"]] {
+    for words in [&["trigger", "dump"][..], &["pause", "dump"], &["stop", "dump"], &["history", "dump"]] {
         jobs(words)
             .code(64)
             .one_line(&["has \"dump\" for each host by itself: name \"dump@", "\" or 1 more"]);

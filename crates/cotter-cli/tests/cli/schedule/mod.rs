@@ -17,6 +17,7 @@ mod orphans;
 mod replicas;
 mod requests;
 mod running;
+mod stop;
 mod stopping;
 mod systemd;
 

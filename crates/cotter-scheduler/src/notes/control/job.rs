@@ -28,9 +28,22 @@ pub(crate) struct JobControl {
     /// The arguments of requests that have some, by their numbers. Each of them is a run of its own.
     #[serde(rename = "a", default, skip_serializing_if = "is_default")]
     pub(crate) arguments: BTreeMap<u64, Arguments>,
+    /// The run that is to end, if an operator wants that.
+    #[serde(rename = "s", default, skip_serializing_if = "is_default")]
+    pub(crate) stop: Option<StopRun>,
     /// The two earliest one-shot runs; they are in notes of their own.
     #[serde(skip)]
     pub(crate) one_shots: Vec<Added>,
+}
+
+/// A request to end a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StopRun {
+    /// That of the run: no later one is meant.
+    #[serde(rename = "k")]
+    pub(crate) token: u64,
+    #[serde(rename = "b")]
+    pub(crate) by: String,
 }
 
 /// The arguments of a requested run.
@@ -50,6 +63,11 @@ impl JobControl {
     /// Ends a pause whose time is over. Returns whether anything has changed.
     pub(crate) fn expire(&mut self, now: UnixTime) -> bool {
         pause::expire(&mut self.pause, &mut self.resumed_at, now)
+    }
+
+    /// Who wants the run with this token to end.
+    pub(crate) fn stopped_by(&self, token: u64) -> Option<&str> {
+        self.stop.as_ref().filter(|stop| stop.token == token).map(|stop| &*stop.by)
     }
 
     /// Adds a request to run, given the latest one that is settled.

@@ -15,7 +15,7 @@ mod pause;
 
 pub(crate) use edit::{edit_group, edit_job, tell_one_shots};
 pub(crate) use group::{GROUP, GroupControl};
-pub(crate) use job::{Arguments, JobControl};
+pub(crate) use job::{Arguments, JobControl, StopRun};
 pub(crate) use load::{Loaded, load, load_changed};
 pub(crate) use pause::Pause;
 
@@ -73,6 +73,11 @@ impl Control {
     /// Whether a job is paused, by itself or with the group.
     pub(crate) fn is_paused(&self, job: &str) -> bool {
         self.group.pause.is_some() || self.own(job).pause.is_some()
+    }
+
+    /// Who wants a run of a job to end.
+    pub(crate) fn stopped_by(&self, job: &str, token: u64) -> Option<String> {
+        self.own(job).stopped_by(token).map(str::to_owned)
     }
 
     /// The requests that apply to a job: its own, and those to the group.

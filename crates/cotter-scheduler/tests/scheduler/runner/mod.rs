@@ -23,6 +23,7 @@ mod replicas;
 mod requested;
 mod requests;
 mod retries;
+mod stopping;
 mod stops;
 mod waits;
 mod world;
