@@ -67,6 +67,7 @@ pub(crate) fn later(policy: &Policy) -> Vec<(&'static str, String)> {
         list.push(("concurrency", "replace".to_owned()));
     }
     list.extend(policy.on_stop.map(|on_stop| ("on_stop", self::on_stop(on_stop).to_owned())));
+    list.extend(policy.grace.map(|grace| ("grace", Length(grace).to_string())));
     if !policy.on.is_empty() {
         list.push((ON, label::join(&policy.on)));
     }

@@ -46,6 +46,8 @@ pub(crate) struct Policy {
     pub(crate) on_crash: OnCrash,
     /// As after a crash, if it is not set.
     pub(crate) on_stop: Option<OnStop>,
+    /// That of the scheduler, if it is not set.
+    pub(crate) grace: Option<Duration>,
     pub(crate) retries: u32,
     pub(crate) retry_delay: Duration,
     pub(crate) max_retry_delay: Option<Duration>,
@@ -79,6 +81,7 @@ impl Default for Policy {
             max_backlog: 100,
             on_crash: OnCrash::default(),
             on_stop: None,
+            grace: None,
             retries: 0,
             retry_delay: Duration::from_secs(10),
             max_retry_delay: None,
@@ -226,6 +229,14 @@ impl Job {
     #[must_use]
     pub fn on_stop(mut self, on_stop: OnStop) -> Self {
         self.policy.on_stop = Some(on_stop);
+        self
+    }
+
+    /// Sets how long a run may go on when its scheduler is stopped, before it has to stop. Default: what
+    /// [`Scheduler::run_until`](crate::Scheduler::run_until) is given.
+    #[must_use]
+    pub fn grace(mut self, d: Duration) -> Self {
+        self.policy.grace = Some(d);
         self
     }
 

@@ -108,8 +108,8 @@ impl Scheduler {
         Handle { commands, clock: self.clock.clone(), group, runs: self.settings.runs.clone() }
     }
 
-    /// Runs until `stop` completes. After that, no more runs are started; running ones may continue for `grace` and are
-    /// then asked to stop ([`Run::cancelled`](crate::Run::cancelled)), and the locks are released. A run that never
+    /// Runs until `stop` completes. After that, no more runs are started; running ones may continue for `grace`, or for that of
+    /// [their job](crate::Job::grace), and are then asked to stop ([`Run::cancelled`](crate::Run::cancelled)), and the locks are released. A run that never
     /// yields cannot be stopped: its lock is kept for as long as the process lives, and this function returns anyway.
     ///
     /// Runs in the runtime that polls it. Temporary errors of the store are retried, also at the start.

@@ -19,6 +19,8 @@ pub(super) struct Context {
     /// Tells this scheduler from others, also of the same host.
     pub(super) id: String,
     pub(super) settings: Settings,
+    /// How long runs may go on when it is stopped, unless their jobs say otherwise.
+    pub(super) grace: Duration,
     pub(super) clock: Arc<StoreClock>,
     pub(super) workers: Workers,
     pub(super) presence: Presence,
@@ -64,13 +66,14 @@ const MIN_BACKOFF: Duration = Duration::from_millis(100);
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
 
 impl Context {
-    pub(super) fn new(settings: Settings, clock: Arc<StoreClock>) -> Self {
+    pub(super) fn new(settings: Settings, clock: Arc<StoreClock>, grace: Duration) -> Self {
         Self {
             id: format!("{:016x}", rand::rng().random::<u64>()),
             workers: Workers::new(settings.workers),
             presence: Presence::default(),
             reads: Semaphore::new(32),
             settings,
+            grace,
             clock,
             stop: watch::Sender::new(Stop::No),
             control: watch::Sender::new(Arc::default()),

@@ -82,9 +82,11 @@ impl Dispatcher {
         }
     }
 
-    /// Starts no more runs, and stops those that are left after the grace period.
-    pub(super) async fn stop(&mut self, grace: Duration, commands: &mut UnboundedReceiver<Command>) {
+    /// Starts no more runs, and waits for those that go on. Each ends when its own grace period is over.
+    pub(super) async fn stop(&mut self, commands: &mut UnboundedReceiver<Command>) {
         self.context.stop.send_replace(Stop::Starts);
+        let own = self.snapshots.values().filter_map(|snapshot| snapshot.job.policy.grace);
+        let grace = own.fold(self.context.grace, Duration::max);
         let ended = async {
             while let Some(command) = commands.recv().await {
                 if matches!(command, Command::EndGrace) {

@@ -79,7 +79,7 @@ pub(super) async fn execute(
     let why = tokio::select! {
         biased;
         // First, so that a command that was killed in a shutdown has not failed.
-        () = context.stopping(Stop::Runs) => Why::Shutdown,
+        () = grace_over(context, policy) => Why::Shutdown,
         ending = task.ending() => return ending.unwrap_or(Ending::Stopped),
         () = limits.lost() => Why::Loss,
         _ = warning, if !margin.is_zero() => Why::Loss,
@@ -102,6 +102,15 @@ pub(super) async fn execute(
         (Why::Loss, _) => Ending::Lost,
         (Why::Replaced, _) => Ending::Replaced,
         (Why::Asked, _) => Ending::StoppedBy(by),
+    }
+}
+
+/// Completes when the scheduler stops, and a run has had its time.
+async fn grace_over(context: &Context, policy: &Policy) {
+    context.stopping(Stop::Starts).await;
+    tokio::select! {
+        () = context.clock.sleep(policy.grace.unwrap_or(context.grace)) => {}
+        () = context.stopping(Stop::Runs) => {}
     }
 }
 

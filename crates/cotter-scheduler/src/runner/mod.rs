@@ -107,7 +107,7 @@ pub(crate) async fn run(
 ) -> Result<()> {
     let mut stop = pin!(stop);
     let (jobs, others): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| settings.is_for(job));
-    let context = Arc::new(Context::new(settings, clock));
+    let context = Arc::new(Context::new(settings, clock, grace));
     let seen = tokio::select! {
         biased;
         _ = &mut stop => return Ok(()),
@@ -125,7 +125,7 @@ pub(crate) async fn run(
     let mut dispatcher = Dispatcher::new(&context, jobs);
     context.settings.runs.store(true, Ordering::Relaxed);
     dispatcher.run(&mut commands, stop).await;
-    dispatcher.stop(grace, &mut commands).await;
+    dispatcher.stop(&mut commands).await;
     around.shutdown().await;
     presence::end(&context).await;
     Ok(())

@@ -30,6 +30,7 @@ pub(super) const SHARED: &[&str] = &[
     "max_backlog",
     "on_crash",
     "on_stop",
+    "grace",
     "retries",
     "retry_delay",
     "max_retry_delay",
@@ -93,6 +94,7 @@ pub(super) struct Settings {
     max_backlog: Option<u32>,
     on_crash: Option<OnCrash>,
     on_stop: Option<OnStop>,
+    grace: Option<Duration>,
     retries: Option<u32>,
     retry_delay: Option<Duration>,
     max_retry_delay: Option<Duration>,
@@ -250,6 +252,7 @@ impl Settings {
             max_backlog: section.get("max_backlog", mistakes, value::some),
             on_crash: section.get("on_crash", mistakes, value::word(&crashes)),
             on_stop: section.get("on_stop", mistakes, value::word(&stops)),
+            grace: section.get("grace", mistakes, value::duration),
             retries: section.get("retries", mistakes, value::small),
             retry_delay: section.get("retry_delay", mistakes, value::duration),
             max_retry_delay: section.get("max_retry_delay", mistakes, value::duration),
@@ -288,6 +291,7 @@ impl Settings {
         job = set(job, self.retry_delay, Job::retry_delay);
         job = set(job, self.max_retry_delay, Job::max_retry_delay);
         job = set(job, self.jitter, Job::jitter);
+        job = set(job, self.grace, Job::grace);
         job = set(job, self.at_least, Job::at_least);
         job = job.misfire(self.misfire.unwrap_or_default()).on_crash(self.on_crash.unwrap_or_default());
         job = job.busy(self.busy.unwrap_or_default()).retries(self.retries.unwrap_or(0));

@@ -44,6 +44,18 @@ fn when_the_grace_is_over_commands_are_stopped() {
     assert_eq!(history[0]["outcome"], "stopped");
 }
 
+#[test]
+fn a_job_may_have_a_longer_grace_than_the_file() {
+    let env = TestEnv::new();
+    let own = "grace = \"60s\"\n";
+    let text = ["grace = \"100ms\"\n[defaults]\nttl = \"1s\"\n", &once("a", "echo a; sleep 1"), own].concat();
+    let mut run = env.schedule(&text);
+    while printed(&mut run) != "a" {}
+    run.signal(Signal::TERM);
+    assert_eq!(event(&mut run, "ended")["outcome"], "ok");
+    run.end().code(0);
+}
+
 /// What a deploy has cut is run again by the next scheduler, for the same slot.
 #[test]
 fn a_run_that_was_stopped_is_run_again_if_the_file_says_so() {

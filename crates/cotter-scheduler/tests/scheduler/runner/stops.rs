@@ -118,3 +118,23 @@ async fn a_pause_delays_it() {
     assert_eq!(world.log.count(), 2);
     second.stop().await;
 }
+
+/// A run that must not be cut has longer than the others, which do not wait for it.
+#[tokio::test(start_paused = true)]
+async fn each_job_has_its_own_grace() {
+    let world = World::new();
+    let job = |name, takes| world.log.job(name, hourly(), takes);
+    let (brief, usual) = (job("brief", S * 60).grace(S), job("usual", S * 60));
+    let long = job("long", S * 20).grace(S * 30);
+    let replica = world.start_on(world.client().await, |s| s.jobs([brief, usual, long]), S * 10);
+    sleep(S * 5).await;
+    let jobs = Jobs::new(&world.client().await, "g");
+    replica.stop().await;
+    let mut ends = Vec::new();
+    for name in ["brief", "usual", "long"] {
+        let run = jobs.history(name).await.unwrap().remove(0);
+        ends.push((run.ending, run.ended.since(run.started).as_secs()));
+    }
+    let wanted = [(Ending::Stopped, 6), (Ending::Stopped, 15), (Ending::Ok, 20)];
+    demand(ends == wanted, Kind::SlotMissing, format!("{ends:?}"));
+}
