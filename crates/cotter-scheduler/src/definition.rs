@@ -6,7 +6,7 @@ use crate::job::Policy;
 use crate::notes::State;
 use crate::{Job, Trigger, UnixTime};
 use cotter::Lease;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// The settings of a job that are not the default ones, and a fingerprint of its work, by name.
@@ -27,6 +27,18 @@ pub(crate) struct Definition {
     pub(crate) defined_at: UnixTime,
     /// The jitter of the job: how much later than its slots it starts.
     pub(crate) shift: Duration,
+}
+
+/// A difference between two definitions of a job.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// `trigger`, `generation`, the name of a setting, or `work`, of which there are only fingerprints.
+    pub name: String,
+    /// What is in effect.
+    pub stored: String,
+    /// What the job has.
+    pub here: String,
 }
 
 impl Definition {
@@ -82,23 +94,31 @@ impl Definition {
 
     /// The first difference to the definition in this note.
     fn difference(&self, theirs: &State) -> String {
-        if theirs.trigger != self.text {
-            return format!("its trigger is {:?}, here {:?}", theirs.trigger, self.text);
-        }
-        let unknown = "a setting or the work is another one".to_owned();
-        let Some(there) = &theirs.settings else { return unknown };
-        let names = self.settings.keys().chain(there.keys());
-        let differs = names.filter(|name| self.settings.get(*name) != there.get(*name)).min();
-        let value = |of: &Settings, name| of.get(name).map_or("the default", String::as_str).to_owned();
-        match differs {
-            Some(name) if name == WORK => {
+        match self.differences(theirs).first() {
+            Some(Difference { name, .. }) if name == WORK => {
                 "its work is another one, such as the command or its environment".to_owned()
             }
-            Some(name) => {
-                format!("its {name} is {}, here {}", value(there, name), value(&self.settings, name))
+            Some(Difference { name, stored, here }) if name == TRIGGER => {
+                format!("its {name} is {stored:?}, here {here:?}")
             }
-            None => unknown,
+            Some(Difference { name, stored, here }) => format!("its {name} is {stored}, here {here}"),
+            None => "a setting or the work is another one".to_owned(),
         }
+    }
+
+    /// The differences to the definition in this note, as far as it tells: the trigger, settings, and the work.
+    pub(crate) fn differences(&self, theirs: &State) -> Vec<Difference> {
+        let difference =
+            |name: &str, stored: String, here| Difference { name: name.to_owned(), stored, here };
+        let trigger = (theirs.trigger != self.text)
+            .then(|| difference(TRIGGER, theirs.trigger.clone(), self.text.clone()));
+        let names: BTreeSet<_> =
+            theirs.settings.iter().flat_map(|there| there.keys().chain(self.settings.keys())).collect();
+        let value = |of: &Settings, name| of.get(name).map_or("the default", String::as_str).to_owned();
+        let there = |name| theirs.settings.as_ref().map(|there| value(there, name)).unwrap_or_default();
+        let settings =
+            names.into_iter().map(|name| difference(name, there(name), value(&self.settings, name)));
+        trigger.into_iter().chain(settings.filter(|setting| setting.stored != setting.here)).collect()
     }
 }
 
@@ -122,6 +142,9 @@ fn lease(lease: Lease) -> (&'static str, String) {
 
 /// The name of the fingerprint of the work. It is the last one in order, so that settings are named first.
 pub(crate) const WORK: &str = "work";
+
+/// What the trigger is called among them.
+const TRIGGER: &str = "trigger";
 
 fn owner(state: &State) -> String {
     if state.by.is_empty() { "another host".to_owned() } else { format!("host {:?}", state.by) }

@@ -223,6 +223,7 @@ mod tests {
             (both, "9fcf6d2f8e891ff5"),
             (quoted, "b7fec799370a2864"),
             (hourly().on_stop(OnStop::Rerun), "844daabb2bf53fbb"),
+            (hourly().grace(seconds(90)), "ce5b046fbfc849a6"),
             (hourly().on(label("zone=a")).on(label("role=db")), "bcd71aec9f4f4b3c"),
             (rate, "8cbf3a4d07fe4164"),
             (all, "48b7b3fed89feb2b"),

@@ -49,6 +49,7 @@ mod pages {
 }
 
 mod calendar;
+mod compare;
 mod decide;
 mod definition;
 mod error;
@@ -74,7 +75,9 @@ mod trigger;
 
 pub mod cron;
 
+pub use compare::Comparison;
 pub use cron::{Cron, CronError, Field, LocalTime, TimeError, UnixTime, Zone, ZoneError};
+pub use definition::Difference;
 pub use error::{Error, ErrorKind, Result};
 pub use event::{Event, EventKind};
 pub use handle::{Handle, Next};

@@ -5,6 +5,7 @@
 //! | `file/` | the job file and its mistakes |
 //! | `crontab/` | `--from-crontab` |
 //! | `next` | `--next` |
+//! | `diff` | `--diff` |
 //! | `connect` | connecting to a store that may be started later |
 //! | `serve` | running the jobs until a signal |
 //! | `reload` | reading the file again, while the jobs go on |
@@ -18,6 +19,7 @@
 mod commands;
 mod connect;
 mod crontab;
+mod diff;
 mod event_line;
 mod event_log;
 pub(crate) mod file;
@@ -64,6 +66,13 @@ pub(crate) struct Schedule {
     /// Jobs whose slots depend on earlier runs (fixed_rate, fixed_delay) are listed at the end.
     #[arg(long)]
     next: bool,
+    /// Only compare the file with the definitions in the store, and print what starting with it would change; exit with 1 if there is
+    /// anything
+    ///
+    /// Changes nothing. Jobs that are left to other hosts are compared as well; a job that runs on each host, with those of all hosts
+    /// that have had it.
+    #[arg(long, conflicts_with_all = ["validate", "next", "metrics"])]
+    diff: bool,
     /// The number of instants
     #[arg(short = 'n', long = "count", value_name = "N", requires = "next", default_value_t = 10)]
     count: usize,
@@ -71,7 +80,7 @@ pub(crate) struct Schedule {
     ///
     /// Cron's environment lines, MAILTO, `%`, users and `flock -n` are translated, or named where they cannot be. Lines in
     /// /etc/crontab and /etc/cron.d have a column for the user, and those of other files with --user-column.
-    #[arg(long, conflicts_with_all = ["validate", "next", "metrics", "label"])]
+    #[arg(long, conflicts_with_all = ["validate", "next", "diff", "metrics", "label"])]
     from_crontab: bool,
     /// The lines of the crontab have a column for the user
     #[arg(long, requires = "from_crontab")]
@@ -113,6 +122,9 @@ pub(crate) async fn run(args: &Schedule, global: &Global, console: &Console) -> 
     }
     if args.next {
         return next::print(&file.jobs, args.count, console);
+    }
+    if args.diff {
+        return diff::print(&file, &args.label, global, console).await;
     }
     serve::serve(file, args, global, console).await
 }

@@ -95,6 +95,33 @@ impl File {
         self.others = others.into_iter().filter(|job| !job.is_for_each()).collect();
     }
 
+    /// The jobs of all hosts: of one that runs on each host, that of this host, if it has the labels, and those of the hosts that
+    /// the store knows by these names of jobs.
+    pub(crate) fn of_all_hosts(
+        &self,
+        host: &str,
+        labels: &BTreeSet<Label>,
+        known: &BTreeSet<String>,
+    ) -> Vec<Spec> {
+        let mut all = Vec::new();
+        for job in &self.jobs {
+            if !job.is_for_each() {
+                all.push(job.clone());
+                continue;
+            }
+            let own = job.on().is_subset(labels).then_some(host).filter(|host| *host != "localhost");
+            let prefix = format!("{}@", job.name);
+            let others = known.iter().filter_map(|name| name.strip_prefix(&prefix));
+            for host in own.into_iter().chain(others).collect::<BTreeSet<_>>() {
+                let Ok(label) = Label::of_host(host) else { continue };
+                let mut job = job.clone();
+                job.settle(host, &label);
+                all.push(job);
+            }
+        }
+        all
+    }
+
     /// The keys that differ and cannot be changed without a restart.
     pub(crate) fn needs_restart(&self, other: &Self) -> Vec<&'static str> {
         let same = [

@@ -2,6 +2,7 @@
 
 mod check;
 mod crontab;
+mod diff;
 mod each;
 mod failures;
 mod file;

@@ -2,6 +2,7 @@
 
 mod calendars;
 mod clocks;
+mod compare;
 mod definitions;
 mod ends;
 mod histories;
