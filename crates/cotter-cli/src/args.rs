@@ -193,7 +193,7 @@ mod tests {
                 seen += 1;
             }
         });
-        assert_eq!(seen, 5, "run, elect, acquire, latch and jobs trigger wait");
+        assert_eq!(seen, 6, "run, elect, acquire, latch, jobs trigger and jobs stop wait");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::time::Duration;
 pub(super) struct Stop {
     /// The name of the job within the group
     job: String,
-    /// How long to wait for the end of the run; after that, the request stands
+    /// How long to wait for the end of the run; after that, the request stands in the store
     #[arg(short, long, value_name = "DURATION", default_value = "30s", value_parser = parse)]
     wait: Duration,
 }
