@@ -1,7 +1,7 @@
 //! Runs simulations: `simulate --seed N` prints the history of one, `simulate FROM TO` checks many, on all cores.
 //! `--unpolled` is about futures that are polled late or never.
 
-use cotter_testkit::simulation::{Store, many, replay, unpolled};
+use cotter_testkit::simulation::{Store, many, many_unpolled, replay};
 use std::io::Write;
 use std::process::ExitCode;
 use std::thread::available_parallelism;
@@ -39,8 +39,10 @@ fn parse(args: &[String]) -> Result<(Store, What), String> {
         [option, store, rest @ ..] if option == "--store" => (store.as_str(), rest),
         rest => ("quorum", rest),
     };
-    let no_store =
-        || format!("there is no store {store:?} in the simulation, or this was built without it\n{USAGE}");
+    let no_store = || {
+        let all: Vec<String> = Store::all().into_iter().map(|(name, _)| name).collect();
+        format!("there is no store {store:?}, only {}\n{USAGE}", all.join(", "))
+    };
     let store = Store::parse(store).ok_or_else(no_store)?;
     let number = |arg: &str| arg.parse().map_err(|_| format!("{arg:?} is no number\n{USAGE}"));
     match rest {
@@ -78,13 +80,5 @@ fn all(store: Store, from: u64, to: u64) -> Result<String, String> {
 }
 
 fn all_unpolled(store: Store, from: u64, to: u64) -> Result<String, String> {
-    let (mut held, mut dropped) = (0, 0);
-    for seed in from..to {
-        let story = unpolled(store, seed);
-        if let Some(violation) = story.violations.first() {
-            return Err(format!("{}\n{violation}, with seed {seed}", story.history.join("\n")));
-        }
-        (held, dropped) = (held + story.held, dropped + story.dropped);
-    }
-    Ok(format!("{store}, unpolled, seeds {from} to {to}: {held} held, {dropped} futures dropped"))
+    Ok(format!("{store}, unpolled, seeds {from} to {to}: {}", many_unpolled(store, from..to)?))
 }

@@ -44,7 +44,7 @@ pub use run::{Outcome, replay, simulate};
 #[cfg(feature = "redis-in-memory")]
 pub use store::RedisMode;
 pub use store::Store;
-pub use unpolled::{Story, unpolled};
+pub use unpolled::{Stories, Story, many_unpolled, unpolled};
 
 use std::future::Future;
 

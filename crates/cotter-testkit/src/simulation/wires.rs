@@ -58,7 +58,7 @@ impl Network for Wires {
     }
 }
 
-/// The longest time after which a server notices the end of a connection that was cut.
+/// A server notices the end of a connection that was cut at once or after this time.
 const UNNOTICED: Duration = Duration::from_secs(1);
 /// More than is ever under way.
 const BUFFER: usize = 1 << 22;
@@ -94,7 +94,9 @@ impl Way {
                 () = is_cut(&mut ended) => break,
                 () = self.faults.until(true), if self.is_reset => {
                     self.cut.send_replace(true);
-                    sleep(UNNOTICED.mul_f64(if self.faults.coin() { 0.0 } else { 1.0 })).await;
+                    if !self.faults.coin() {
+                        sleep(UNNOTICED).await;
+                    }
                     break;
                 }
                 read = self.reader.read(&mut bytes) => read,

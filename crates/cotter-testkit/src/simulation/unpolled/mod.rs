@@ -27,6 +27,8 @@ use cotter::backend::{Connect, Host};
 use cotter::{Client, Lease, Result, memory};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -58,6 +60,43 @@ const STEPS: usize = 150;
 #[must_use]
 pub fn unpolled(store: Store, seed: u64) -> Story {
     in_virtual_time(seed, run(store, seed)).expect("nothing goes wrong at the beginning and at the end")
+}
+
+/// What many runs have come to.
+#[derive(Debug, Default)]
+pub struct Stories {
+    /// Locks that were held.
+    pub held: usize,
+    /// Futures that were dropped before they were done.
+    pub dropped: usize,
+    /// Requests that went wrong.
+    pub faults: usize,
+}
+
+impl fmt::Display for Stories {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { held, dropped, faults } = self;
+        write!(f, "{held} held, {dropped} dropped before they were done, {faults} faults")
+    }
+}
+
+/// Runs all of these seeds.
+///
+/// # Errors
+/// The first violation, with its seed and the history of its run.
+pub fn many_unpolled(store: Store, seeds: Range<u64>) -> std::result::Result<Stories, String> {
+    let mut stories = Stories::default();
+    for seed in seeds {
+        let story = unpolled(store, seed);
+        if let Some(violation) = story.violations.first() {
+            return Err(format!("{violation}, with seed {seed}:\n{}", story.history.join("\n")));
+        }
+        let Counts { lost_replies, late_requests, refused, .. } = story.counts;
+        stories.held += story.held;
+        stories.dropped += story.dropped;
+        stories.faults += lost_replies + late_requests + refused;
+    }
+    Ok(stories)
 }
 
 async fn run(store: Store, seed: u64) -> Result<Story> {
