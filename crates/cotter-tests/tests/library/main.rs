@@ -35,6 +35,7 @@
 //! | `kept` | names that stay locked after the release |
 //! | `silent` | a store that does not answer |
 //! | `interrupted` | waits in a store that fails now and then |
+//! | `deserted` | waiters that leave while their store cannot be reached |
 //! | `crowd` | many claims that wait for one lock |
 //! | `leader_killed` | clients that want one name while the leader of their cluster is killed |
 //! | `peer` | another lock client in a process of its own |
@@ -72,6 +73,8 @@ mod conformance;
 mod counting;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
 mod crowd;
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
+mod deserted;
 mod election;
 #[cfg(feature = "etcd")]
 mod etcd;

@@ -1,6 +1,7 @@
 //! Waiting: in order, woken at once, and not behind the dead.
 
 use super::setup::{backend, claim, client, eventually, queued, server, take};
+use crate::deserted::leaves_the_queue_after_the_outage;
 use cotter::backend::{Leave, Until};
 use cotter_testkit::history::Kind;
 use cotter_testkit::servers::{Mariadb, Proxy};
@@ -178,4 +179,14 @@ async fn waiters_that_have_no_session_do_not_flood_the_server() {
     for next in waiting {
         drop(next.await.unwrap().unwrap());
     }
+}
+
+/// Its release is repeated for longer than its lease, which its place outlasts.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn a_wait_dropped_in_an_outage_leaves_the_queue() {
+    let server = server();
+    let proxy = Proxy::start(server.port());
+    let url = proxy.mysql_url("");
+    leaves_the_queue_after_the_outage(&server.url(""), (&proxy, &url), || queued(&server, "a")).await;
 }

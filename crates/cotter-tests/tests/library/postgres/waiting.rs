@@ -1,6 +1,7 @@
 //! Waiting: in order, woken at once, and not behind the dead.
 
 use super::setup::{backend, claim, client, eventually, queued, take};
+use crate::deserted::leaves_the_queue_after_the_outage;
 use cotter::Mutex;
 use cotter::backend::{Leave, Mode, Until};
 use cotter_testkit::history::{Kind, demand};
@@ -217,4 +218,14 @@ async fn a_dropped_wait_leaves_the_queue() {
     }
     guard.finish().await.unwrap();
     other.mutex("dropped").try_lock().await.unwrap().expect("it is free").finish().await.unwrap();
+}
+
+/// Its release is repeated for longer than its lease, which its place outlasts.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_wait_dropped_in_an_outage_leaves_the_queue() {
+    let server = Postgres::migrated();
+    let proxy = Proxy::start(server.port());
+    let url = proxy.postgres_url("");
+    leaves_the_queue_after_the_outage(&server.url(""), (&proxy, &url), || queued(&server, "a")).await;
 }

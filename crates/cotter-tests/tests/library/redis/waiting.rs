@@ -1,6 +1,7 @@
 //! Order, hand-over, and the dead who stand in line.
 
 use super::setup::{USED, backend, claim, client, eventually, pass_through, queued, take};
+use crate::deserted::leaves_the_queue_after_the_outage;
 use cotter_testkit::servers::{Proxy, Redis};
 use cotter_testkit::timing::Stopwatch;
 use std::collections::BTreeSet;
@@ -216,4 +217,14 @@ async fn a_dead_waiter_that_asked_in_the_future_loses_its_place_all_the_same() {
     tokio::time::sleep(Duration::from_millis(700)).await;
     take(&backend, &claim("a", Duration::from_secs(60))).await;
     assert_eq!(queued(&server, "a"), 0, "it has been silent for too long");
+}
+
+/// Its release is repeated for longer than its lease, which its place outlasts.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
+async fn a_wait_dropped_in_an_outage_leaves_the_queue() {
+    let server = Redis::start();
+    let proxy = Proxy::start(server.port());
+    let url = proxy.redis_url("");
+    leaves_the_queue_after_the_outage(&server.url(""), (&proxy, &url), || queued(&server, "a")).await;
 }

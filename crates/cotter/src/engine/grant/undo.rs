@@ -13,15 +13,15 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-/// Drives an attempt whose caller is gone to its answer, and undoes it.
-pub(crate) fn abandon<F>(core: &Arc<Core>, claim: Claim, carrier: Carrier, answering: F)
+/// Drives an attempt whose caller is gone to its answer, and undoes it. `waits`: it may have joined the queue.
+pub(crate) fn abandon<F>(core: &Arc<Core>, claim: Claim, carrier: Carrier, waits: bool, answering: F)
 where
     F: Future<Output = Result<Acquired>> + Send + 'static,
 {
     let engine = core.clone();
     in_background(core, async move {
         let answer = in_time(&engine, answering).await;
-        let mut open = Open::new(&engine, claim);
+        let mut open = Open::new(&engine, claim).waiting(waits);
         match answer {
             Some(Ok(Acquired::Busy)) => return,
             Some(Err(e)) if !e.outcome_unknown() => return,
@@ -33,10 +33,16 @@ where
     });
 }
 
-/// Undoes a claim. `unknown`: one of its requests may still be in flight.
-pub(crate) fn undo(core: &Arc<Core>, claim: Claim, carrier: &Carrier, unknown: bool) {
-    let open = Open { unknown, ..Open::new(core, claim) };
+/// Undoes a claim of which a request may still be in flight. `waits`: it may have joined the queue.
+pub(crate) fn undo_unknown(core: &Arc<Core>, claim: Claim, carrier: &Carrier, waits: bool) {
+    let open = Open { unknown: true, ..Open::new(core, claim).waiting(waits) };
     in_background(core, settle(core.clone(), carrier.clone(), open));
+}
+
+/// Undoes a claim that waits, or was granted, and of which no request is in flight.
+pub(crate) fn undo(core: &Arc<Core>, claim: Claim) {
+    let open = Open::new(core, claim).waiting(true);
+    in_background(core, settle(core.clone(), Carrier::default(), open));
 }
 
 /// The same for a claim that may have taken over what another one held, whose tokens were used.
@@ -67,8 +73,9 @@ struct Open {
     until: Moment,
     /// The moment by which a lease that was granted to the claim has expired.
     lease_end: Moment,
-    /// What is left of the claim lives as long as a session of this client, however short its lease.
-    lives_with_session: bool,
+    /// What is left of the claim may be there for longer than its lease: as long as a session of this client, or, in a queue,
+    /// until others find that it is silent.
+    outlives_lease: bool,
     /// The time when the last release was sent.
     sent: Moment,
     /// The last release has failed, and the next one may succeed.
@@ -83,18 +90,22 @@ impl Open {
             unknown: false,
             until: Moment::ZERO,
             lease_end: now + claim.ttl.max(UNDO_PAUSES[0]),
-            lives_with_session: core.backend.info().capabilities.lives_with_session(),
+            outlives_lease: core.backend.info().capabilities.lives_with_session(),
             sent: now,
             is_failing: false,
             claim,
         }
     }
 
+    fn waiting(self, yes: bool) -> Self {
+        Self { outlives_lease: self.outlives_lease || yes, ..self }
+    }
+
     /// Returns when to release again, after this pause or, if there is none left, while the store is silent; `None` when
     /// it is no longer useful. If the store has reported until when a request may arrive, a release is sent after that
-    /// moment, however long the lease. A session ends with its client.
+    /// moment, however long the lease. A session ends with its client, and a place in a queue soon after it.
     fn next(&self, now: Moment, pause: Option<Duration>, is_closed: bool) -> Option<Moment> {
-        let end = if self.lives_with_session && !is_closed { Moment::NEVER } else { self.lease_end };
+        let end = if self.outlives_lease && !is_closed { Moment::NEVER } else { self.lease_end };
         let while_failing = (self.is_failing && !is_closed).then_some(UNDO_PAUSE_IN_SILENCE);
         match pause.or(while_failing).map(|pause| now + pause) {
             Some(at) if at <= end => Some(at),

@@ -105,13 +105,14 @@ async fn ask(core: &Arc<Core>, line: &Arc<Line>, request: &Request, until: Until
         core.backend.acquire(&claim, Until::Now).await
     } else {
         let waiter = Waiter::new(request.clone(), last_moment(until));
-        let mut first_try = FirstTry::start(core, line, claim.clone(), waiter, until != Until::Now);
+        let waits = until != Until::Now;
+        let mut first_try = FirstTry::start(core, line, claim.clone(), waiter, waits);
         let attempt = attempt.insert(first_try.attempt.clone());
         match in_time(core, until, &mut first_try).await {
             None => return Err(core.silence().with_name(&line.name).with_outcome_unknown()),
             Some(FirstAnswer::Queued(waiter)) => return Waiting::new(core, line, waiter).wait().await,
             Some(FirstAnswer::Answer(answer)) => {
-                keep_or_undo(core, line, &claim, &attempt.carrier, &answer);
+                keep_or_undo(core, line, &claim, &attempt.carrier, waits, &answer);
                 answer
             }
         }

@@ -124,7 +124,7 @@ impl Server {
         };
         // Only now that the request is dropped does the backend know what was left unanswered.
         let Some(answer) = answer else {
-            undo(&self.core, claim.clone(), &Carrier::default(), false);
+            undo(&self.core, claim.clone());
             return Outcome::Moot;
         };
         self.outcome(answer, claim, &Carrier::default())
@@ -135,7 +135,7 @@ impl Server {
     }
 
     fn outcome(&self, answer: Result<Acquired>, claim: &Claim, carrier: &Carrier) -> Outcome {
-        keep_or_undo(&self.core, &self.line, claim, carrier, &answer);
+        keep_or_undo(&self.core, &self.line, claim, carrier, true, &answer);
         match answer.map(Acquired::granted) {
             Ok(Some(grant)) => Outcome::Granted(grant),
             Ok(None) => Outcome::Busy,
@@ -158,7 +158,7 @@ impl Server {
             }
         });
         let Some((waiter, (serial, token), asks_on)) = served else {
-            undo(&self.core, hold.grant.claim.clone(), &Carrier::default(), false);
+            undo(&self.core, hold.grant.claim.clone());
             return false;
         };
         hold.activate();

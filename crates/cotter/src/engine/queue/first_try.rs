@@ -27,6 +27,8 @@ pub(crate) type PendingAnswer = Pin<Box<dyn Future<Output = Result<Acquired>> + 
 pub(crate) struct SharedTry {
     pub(crate) claim: Claim,
     pub(crate) carrier: Carrier,
+    /// The caller continues waiting if the lock is busy: the attempt may have joined the store's queue.
+    waits: bool,
     /// The caller's place in the queue, in case it has to wait.
     pub(crate) waiter: Arc<Waiter>,
     state: Mutex<State>,
@@ -72,7 +74,7 @@ impl FirstTry {
             Box::pin(ask(core.clone(), claim.clone(), carrier.clone(), waiter.request.lease, until));
         let state = Mutex::new(State::Sent(pending, None));
         let running = Mutex::new(Some(core.background.enter()));
-        let attempt = Arc::new(SharedTry { claim, carrier, waiter, state, running });
+        let attempt = Arc::new(SharedTry { claim, carrier, waits, waiter, state, running });
         change(core, line, |state| state.started(&attempt));
         Self { core: core.clone(), line: line.clone(), attempt }
     }
@@ -143,7 +145,7 @@ impl Drop for FirstTry {
         match state {
             State::Sent(pending, _) => {
                 let SharedTry { claim, carrier, .. } = &*self.attempt;
-                abandon(&self.core, claim.clone(), carrier.clone(), pending);
+                abandon(&self.core, claim.clone(), carrier.clone(), self.attempt.waits, pending);
                 self.attempt.settle();
                 change(&self.core, &self.line, |state| state.first_try_over());
             }
