@@ -8,7 +8,8 @@ use super::options::Options;
 use super::script;
 use super::sentinel::Sentinels;
 use super::sentinel::role::Role;
-use super::socket::{Endpoint, Server, SocketState, TrackedStream};
+use super::socket::{Endpoint, Server};
+use super::tracked::{SocketState, TrackedStream};
 use crate::stores::shared::net::{
     ConnectAttempt, Found, HostPort, Password, Surveyed, ask_all, one_server, timed_out,
 };

@@ -1,7 +1,7 @@
 //! Translating errors of the server and the driver.
 
 use super::SCHEME;
-use super::socket::is_never_sent;
+use super::tracked::is_never_sent;
 use crate::stores::shared::net::refused;
 use crate::{Error, ErrorKind};
 use redis::{RedisError, ServerErrorKind};

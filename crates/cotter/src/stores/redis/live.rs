@@ -3,7 +3,7 @@
 use super::errors;
 use super::sentinel::Term;
 use super::sentinel::role::Role;
-use super::socket::{SocketState, never_sent};
+use super::tracked::{SocketState, never_sent};
 use crate::Moment;
 use crate::stores::shared::net::{self, Idle, next_number};
 use redis::aio::MultiplexedConnection;
@@ -112,6 +112,7 @@ impl Live {
     /// dropped runs all the same, unless it was still waiting for space in the send buffer.
     pub(super) async fn query(&self, cmd: &Cmd) -> RedisResult<Value> {
         let (before, written) = (self.answers.load(Ordering::Relaxed), self.socket.written());
+        let _asking = self.socket.asking();
         let answer = match self.asks {
             false => cmd.query_async::<Value>(&mut self.wire.clone()).await,
             true => Box::pin(self.ask(cmd)).await,

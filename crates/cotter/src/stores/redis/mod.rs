@@ -13,6 +13,7 @@
 //! | `announced` | `announce=`: where to connect to a server that announces an address for others |
 //! | `aliases` | what other clients write into the URL of such a server |
 //! | `socket`, `given` | the socket to the server; a driver's client that opens it itself |
+//! | `tracked` | the stream below a driver: what is on its way, and small requests that are written together |
 //! | `connector`, `live`, `connection` | opening a connection; one connection; single commands over it |
 //! | `identity` | which server an address leads to, where one name has several |
 //! | `sentinel/` | the master of a service that sentinels watch |
@@ -70,6 +71,7 @@ mod settings;
 mod sharers;
 mod socket;
 mod state;
+mod tracked;
 mod voting;
 mod waiters;
 mod waiting;

@@ -10,16 +10,12 @@ use super::sentinel::Sentinels;
 use crate::error::config;
 use crate::stores::shared::net::{ConnectAttempt, HostPort, Password, Stream};
 use crate::{Error, Result, sys};
-use redis::{ConnectionAddr, ConnectionInfo, RedisConnectionInfo, RedisError, RedisResult};
+use redis::{ConnectionAddr, ConnectionInfo, RedisConnectionInfo, RedisResult};
 use rustls::{ClientConfig, crypto::CryptoProvider};
 use std::io;
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// The endpoint of a server, and the credentials to log in with.
 #[derive(Clone)]
@@ -191,111 +187,4 @@ impl Endpoint {
         }
         Ok(())
     }
-}
-
-/// The state of a socket, as it can be seen from outside its driver.
-#[derive(Debug, Default)]
-pub(super) struct SocketState {
-    written: AtomicU64,
-    ended: AtomicBool,
-    turned_away: AtomicBool,
-}
-
-impl SocketState {
-    /// The number of bytes written so far.
-    pub(super) fn written(&self) -> u64 {
-        self.written.load(Ordering::Acquire)
-    }
-
-    /// Whether the server has closed the socket at once because it has too many clients. The driver takes that for the answer
-    /// to its first request, mostly the login, and reports a wrong password.
-    pub(super) fn was_turned_away(&self) -> bool {
-        self.turned_away.load(Ordering::Acquire)
-    }
-
-    /// Whether the driver has stopped: the socket was closed, or the runtime that drove it has ended.
-    pub(super) fn has_ended(&self) -> bool {
-        self.ended.load(Ordering::Acquire)
-    }
-
-    /// Runs a driver and records its end, in whatever way it ends.
-    pub(super) fn watch(self: Arc<Self>, driver: impl Future<Output = ()>) -> impl Future<Output = ()> {
-        let end = End(self);
-        async move {
-            driver.await;
-            drop(end);
-        }
-    }
-}
-
-/// Marks a socket as ended when it is dropped.
-struct End(Arc<SocketState>);
-
-impl Drop for End {
-    fn drop(&mut self) {
-        self.0.ended.store(true, Ordering::Release);
-    }
-}
-
-/// A stream whose written bytes are counted.
-pub(super) struct TrackedStream {
-    stream: Box<dyn Stream>,
-    state: Arc<SocketState>,
-    /// Nothing was read yet.
-    fresh: bool,
-}
-
-/// The beginning of what a server says instead of any answer when it has reached `maxclients`.
-const TOO_MANY: &[u8] = b"-ERR max number of clients";
-
-impl TrackedStream {
-    pub(super) fn new(stream: Box<dyn Stream>, state: Arc<SocketState>) -> Self {
-        Self { stream, state, fresh: true }
-    }
-}
-
-impl AsyncRead for TrackedStream {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buf.filled().len();
-        let read = Pin::new(&mut self.stream).poll_read(cx, buf);
-        if read.is_ready() && std::mem::take(&mut self.fresh) && buf.filled()[before..].starts_with(TOO_MANY)
-        {
-            self.state.turned_away.store(true, Ordering::Release);
-        }
-        read
-    }
-}
-
-impl AsyncWrite for TrackedStream {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        let wrote = Pin::new(&mut self.stream).poll_write(cx, buf);
-        if let Poll::Ready(Ok(n)) = wrote {
-            self.state.written.fetch_add(n as u64, Ordering::AcqRel);
-        }
-        wrote
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
-    }
-}
-
-/// The error for a connection that broke before any part of the request was written.
-pub(super) fn never_sent() -> RedisError {
-    io::Error::new(io::ErrorKind::NotConnected, NEVER_SENT).into()
-}
-
-const NEVER_SENT: &str = "the connection was closed before the request could be sent";
-
-/// Whether the server cannot have seen any part of the request.
-pub(super) fn is_never_sent(e: &RedisError) -> bool {
-    e.is_io_error() && e.to_string().contains(NEVER_SENT)
 }
