@@ -48,6 +48,7 @@ mod pages {
     mod stores {}
 }
 
+mod backfill;
 mod calendar;
 mod compare;
 mod decide;
@@ -75,6 +76,7 @@ mod trigger;
 
 pub mod cron;
 
+pub use backfill::Backfill;
 pub use compare::Comparison;
 pub use cron::{Cron, CronError, Field, LocalTime, TimeError, UnixTime, Zone, ZoneError};
 pub use definition::Difference;

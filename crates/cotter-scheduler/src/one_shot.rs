@@ -113,7 +113,8 @@ impl OneShot {
             return Err(Error::job(job, "the time of the one-shot run is out of range: 1970 to 2099"));
         }
         let (job, by) = (job.to_owned(), by.to_owned());
-        Ok(Added { key: OneShotKey { id, number }, job, at, by, taken: None, arguments })
+        let key = OneShotKey { id, number };
+        Ok(Added { key, job, at, by, taken: None, arguments, requested_at: None })
     }
 }
 
@@ -132,8 +133,8 @@ impl Jobs {
         self.known(job).await?;
         let now = store_time(&self.client).await?;
         let added = one_shot.entry(job, &self.by, now)?;
-        let shard = one_shots::add(&self.client, &self.group, &added).await?;
-        tell_one_shots(&self.client, &self.group, shard).await?;
+        let (shard, _) = one_shots::add(&self.client, &self.group, &added).await?;
+        tell_one_shots(&self.client, &self.group, [shard]).await?;
         Ok(added.key.id)
     }
 
@@ -148,7 +149,7 @@ impl Jobs {
     pub async fn cancel(&self, id: &str) -> Result<bool> {
         let (shard, is_gone) = one_shots::cancel(&self.client, &self.group, id).await?;
         if is_gone {
-            tell_one_shots(&self.client, &self.group, shard).await?;
+            tell_one_shots(&self.client, &self.group, [shard]).await?;
         }
         Ok(is_gone)
     }

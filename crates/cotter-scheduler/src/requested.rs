@@ -1,7 +1,7 @@
 //! Requested runs, and waiting for them.
 
 use crate::jobs::{Jobs, checked};
-use crate::notes::{Entry, JobControl, State, history};
+use crate::notes::{Entry, JobControl, OneShotKey, State, history, one_shots};
 use crate::{Error, Result, UnixTime};
 use std::time::Duration;
 
@@ -9,15 +9,42 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Requested {
     job: String,
-    /// The run that answers it is the first one for this request or a later one.
-    number: u64,
+    run: Wanted,
     at: UnixTime,
+}
+
+/// The run that answers a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Wanted {
+    /// The first one for the request of this number or a later one.
+    Number(u64),
+    Slot(UnixTime, OneShotKey),
 }
 
 impl Requested {
     /// The job.
     pub fn job(&self) -> &str {
         &self.job
+    }
+
+    /// The slot that was [asked for](Jobs::trigger_slot), if any.
+    pub fn slot(&self) -> Option<UnixTime> {
+        match self.run {
+            Wanted::Number(_) => None,
+            Wanted::Slot(slot, _) => Some(slot),
+        }
+    }
+
+    pub(crate) fn of_slot(job: &str, slot: UnixTime, key: OneShotKey, at: UnixTime) -> Self {
+        Self { job: job.to_owned(), run: Wanted::Slot(slot, key), at }
+    }
+
+    /// Whether it is answered by a run for the request of this number, or with this key.
+    fn is_answered_by(&self, request: Option<u64>, key: Option<&OneShotKey>) -> bool {
+        match &self.run {
+            Wanted::Number(number) => request >= Some(*number),
+            Wanted::Slot(_, own) => key == Some(own),
+        }
     }
 }
 
@@ -58,7 +85,7 @@ impl Jobs {
             control.request(state.handled, &arguments, now);
             match control.arguments.len() {
                 0..=Self::MAX_REQUESTS => {
-                    Ok(Requested { job: job.to_owned(), number: control.requests, at: now })
+                    Ok(Requested { job: job.to_owned(), run: Wanted::Number(control.requests), at: now })
                 }
                 _ => Err(Error::job(
                     job,
@@ -71,7 +98,7 @@ impl Jobs {
     }
 
     /// Waits until a requested run has ended, and is not repeated any more. Returns its last attempt. `None` if it was not run,
-    /// because the job was disabled in the meantime, or if so many runs have followed that the history does not have it any more.
+    /// because the job was disabled or its [slot](Self::trigger_slot) cancelled in the meantime, or if so many runs have followed that the history does not have it any more.
     ///
     /// It waits for as long as the run takes, and for a scheduler to start it.
     ///
@@ -81,40 +108,52 @@ impl Jobs {
     /// As [`history`](Self::history); [`ErrorKind::UnknownJob`](crate::ErrorKind::UnknownJob) if the job is forgotten meanwhile.
     pub async fn ended(&self, request: &Requested) -> Result<Option<Entry>> {
         let (lock, job) = (self.lock_name(&request.job), &request.job);
-        let mut note = self.client.note(&lock).await?;
         loop {
+            // Before the state: what does not wait any more is in there.
+            let waits = self.waits(request).await?;
+            let note = self.client.note(&lock).await?;
             let state = note.as_ref().map(|note| State::parse(job, &note.bytes)).transpose()?.flatten();
             let Some(state) = state else { return Err(self.unknown(job).await) };
-            if let Some(answer) = self.answer(request, state).await? {
+            if let Some(answer) = self.answer(request, state, waits).await? {
                 return Ok(answer);
             }
             let seen = note.map_or(0, |note| note.revision);
-            note = match self.client.note_changed(&lock, "", seen, MAX_CHANGE_WAIT).await? {
-                Some(changed) => Some(changed),
-                None => self.client.note(&lock).await?,
-            };
+            self.client.note_changed(&lock, "", seen, MAX_CHANGE_WAIT).await?;
+        }
+    }
+
+    /// Whether the request for a slot is still there. That of a run that has begun may be.
+    async fn waits(&self, request: &Requested) -> Result<bool> {
+        match &request.run {
+            Wanted::Number(_) => Ok(false),
+            Wanted::Slot(_, key) => one_shots::has(&self.client, &self.group, key).await,
         }
     }
 
     /// The last attempt of the run that answers a request, or that there is none; `None` if it is still to come.
-    async fn answer(&self, request: &Requested, state: State) -> Result<Option<Option<Entry>>> {
-        if state.handled < request.number {
-            return Ok(None);
+    async fn answer(&self, request: &Requested, state: State, waits: bool) -> Result<Option<Option<Entry>>> {
+        match &request.run {
+            Wanted::Number(number) if state.handled < *number => return Ok(None),
+            Wanted::Slot(_, key) if waits && state.one_shot() != Some(key) => {
+                // It runs once the job is enabled again, but nobody waits for that.
+                return Ok(state.is_disabled().then_some(None));
+            }
+            _ => {}
         }
         let going_on = state.run.clone().filter(|run| run.ended.is_none() || run.retry_at.is_some());
         let place = (self.lock_name(&request.job), state);
         let kept = history::load(&self.client, &[place], Some(request.at - SLACK)).await?;
         let mut runs = kept.into_iter().flat_map(|kept| kept.runs);
-        let first = runs.find(|run| run.request >= Some(request.number));
+        let first = runs.find(|run| request.is_answered_by(run.request, run.key.as_ref()));
         let is_going_on = going_on.is_some_and(|run| match &first {
-            Some(first) => run.slot == first.slot,
-            None => run.request >= Some(request.number),
+            Some(first) => (run.slot, &run.one_shot) == (first.slot, &first.key),
+            None => request.is_answered_by(run.request, run.one_shot.as_ref()),
         });
         if is_going_on {
             return Ok(None);
         }
         let Some(first) = first else { return Ok(Some(None)) };
-        let slot = first.slot;
-        Ok(Some(runs.take_while(|run| run.slot == slot).last().or(Some(first))))
+        let is_attempt = |run: &Entry| (run.slot, &run.key) == (first.slot, &first.key);
+        Ok(Some(runs.take_while(is_attempt).last().or_else(|| Some(first.clone()))))
     }
 }

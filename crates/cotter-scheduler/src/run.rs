@@ -52,7 +52,8 @@ impl Run {
     /// The maximum length of the output of a run that the history keeps, in bytes.
     pub const MAX_OUTPUT: usize = 1024;
 
-    /// Returns the slot of this run; for a triggered run, the time of the request; for a one-shot run, its time.
+    /// Returns the slot of this run; for a triggered run, the slot that was asked for, or else the time of the request; for a
+    /// one-shot run, its time.
     pub fn slot(&self) -> UnixTime {
         self.slot
     }

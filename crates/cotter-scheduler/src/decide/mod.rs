@@ -6,11 +6,13 @@
 //! | `cron` `rate` `delay` `once` | the slots of each kind of trigger |
 //! | `define` | which definition is in effect |
 //! | `stored` | the slots of the definition in effect, as far as the note tells |
+//! | `known` | those of them that can be told afterwards |
 //! | `lapse` | when that definition lapses because nobody runs it |
 
 mod cron;
 mod define;
 mod delay;
+mod known;
 mod lapse;
 mod once;
 mod planner;
@@ -23,6 +25,7 @@ use crate::definition::Definition;
 use crate::notes::{Added, Arguments, JobControl, LastRun, OneShotKey, State};
 use crate::trigger::Kind;
 use crate::{Ending, Job, OnCrash, UnixTime};
+pub(crate) use known::KnownSlots;
 pub(crate) use lapse::{DOUBT, OVERDUE};
 use planner::{Plan, Planner};
 use rate::next_on_grid;
@@ -45,7 +48,7 @@ pub(crate) struct DueRun {
     pub(crate) stops: u32,
     /// Whether it was requested, or is a one-shot run, and has no slot of the trigger.
     pub(crate) asked: bool,
-    /// The latest request that this run answers.
+    /// The latest request that this run answers, or [`OF_SLOT`](Self::OF_SLOT).
     pub(crate) request: Option<u64>,
     /// The arguments of that request.
     pub(crate) arguments: Arguments,
@@ -54,6 +57,9 @@ pub(crate) struct DueRun {
 }
 
 impl DueRun {
+    /// The number of all requests for slots, which are one-shot runs. Those to run now are counted from 1.
+    pub(crate) const OF_SLOT: u64 = 0;
+
     /// The first attempt of a slot.
     pub(crate) fn first(at: UnixTime) -> Self {
         let arguments = Arguments::new();
@@ -68,7 +74,7 @@ impl DueRun {
             crashes: run.crashes,
             stops: run.stops,
             asked: run.asked,
-            request: (run.asked && run.one_shot.is_none()).then_some(handled),
+            request: if run.one_shot.is_some() { run.request } else { run.asked.then_some(handled) },
             arguments: run.arguments.clone(),
             one_shot: run.one_shot.clone(),
         }
@@ -255,13 +261,13 @@ impl Decision {
 
     /// The earliest one-shot run, if its time has come. It is never too late.
     fn find_one_shot(&mut self, definition: &Definition, control: &JobControl, now: UnixTime) {
-        if self.due.is_some() || self.next.is_some() || !definition.policy.enabled || control.pause.is_some()
-        {
+        if self.due.is_some() || self.next.is_some() || !definition.policy.enabled {
             return;
         }
         let Some(added) = self.next_one_shot(control).filter(|added| added.at <= now) else { return };
         let (arguments, one_shot) = (added.arguments.clone(), Some(added.key.clone()));
-        self.due = Some(DueRun { asked: true, arguments, one_shot, ..DueRun::first(added.at) });
+        let request = added.requested_at.map(|_| DueRun::OF_SLOT);
+        self.due = Some(DueRun { asked: true, request, arguments, one_shot, ..DueRun::first(added.at) });
     }
 
     /// The earliest one-shot run that has not begun.

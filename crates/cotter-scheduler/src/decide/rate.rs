@@ -30,6 +30,12 @@ pub(crate) fn next_on_grid(anchor: UnixTime, period: Duration, t: UnixTime) -> U
     grid.slot(grid.after(t))
 }
 
+/// The last slot before `t`.
+pub(super) fn last_on_grid(anchor: UnixTime, period: Duration, t: UnixTime) -> Option<UnixTime> {
+    let grid = Grid { anchor, period: period.as_nanos() };
+    grid.after(t - TICK).checked_sub(1).map(|k| grid.slot(k))
+}
+
 impl Planner<'_> {
     pub(super) fn rate(&self, period: Duration) -> Plan {
         let anchor = self.state.anchor + self.policy.initial_delay;

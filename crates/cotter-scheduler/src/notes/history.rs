@@ -5,7 +5,7 @@
 
 mod read;
 
-use super::LastRun;
+use super::{LastRun, OneShotKey};
 use crate::{Ending, UnixTime};
 pub(crate) use read::{Kept, load};
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,8 @@ const OUTPUTS: u64 = 16;
 pub struct Entry {
     /// The slot of the run.
     pub slot: UnixTime,
-    /// Whether it was requested, or a one-shot run, and had no slot of the trigger.
+    /// Whether it was requested, or a one-shot run. Its slot is one of the trigger only if it was requested
+    /// [for that slot](crate::Jobs::trigger_slot).
     pub asked: bool,
     /// The id of the [one-shot run](crate::OneShot), if it was one.
     pub one_shot: Option<String>,
@@ -48,6 +49,8 @@ pub struct Entry {
     pub output: Option<String>,
     /// The latest request that it answers.
     pub(crate) request: Option<u64>,
+    /// The one-shot run that it was, or the request for its slot.
+    pub(crate) key: Option<OneShotKey>,
 }
 
 /// Several runs, as one note.

@@ -34,6 +34,22 @@ pub(crate) struct Added {
     pub(crate) taken: Option<u64>,
     #[serde(rename = "a", default, skip_serializing_if = "is_default")]
     pub(crate) arguments: Arguments,
+    /// When its slot was requested, for a run that was triggered for a slot. Earlier versions do not know that, and drop it: to
+    /// them it is a run that was added for the time of the slot.
+    #[serde(rename = "q", with = "instant::maybe", default, skip_serializing_if = "is_default")]
+    pub(crate) requested_at: Option<UnixTime>,
+}
+
+impl Added {
+    /// Since when it is due.
+    pub(crate) fn due_at(&self) -> UnixTime {
+        self.requested_at.map_or(self.at, |requested| requested.max(self.at))
+    }
+
+    /// Whether it is another run than that one. A slot can be requested again as soon as its run has been taken.
+    fn is_another(&self, there: &Self) -> bool {
+        there.key.id != self.key.id || self.requested_at.is_some() && there.taken.is_some()
+    }
 }
 
 /// Identifies a run. An id may be used again; the number is random.
@@ -76,10 +92,10 @@ fn entries(note: Option<&Note>) -> Result<Vec<Added>> {
     serde_json::from_slice(&note.bytes).map_err(|e| foreign("one-shot runs", &e))
 }
 
-/// The earliest runs of a job in a shard.
-pub(super) fn earliest<'a>(shard: &'a Shard, job: &'a str, count: usize) -> impl Iterator<Item = &'a Added> {
+/// The runs of a job in a shard, the earliest first.
+pub(super) fn of_job<'a>(shard: &'a Shard, job: &'a str) -> impl Iterator<Item = &'a Added> {
     let first = (job.to_owned(), UnixTime::new(i64::MIN, 0), OneShotKey::default());
-    shard.range(first..).map(|(_, added)| added).take_while(move |added| added.job == job).take(count)
+    shard.range(first..).map(|(_, added)| added).take_while(move |added| added.job == job)
 }
 
 /// The result of a change of a note.
@@ -136,18 +152,24 @@ async fn edit_shard<T>(
     swap(client, group, &shard_key(shard), changed).await?.ok_or_else(|| contended(group))
 }
 
-/// Adds a run, unless one of this id is there already. Returns the shard.
-pub(crate) async fn add(client: &Client, group: &str, added: &Added) -> Result<u8> {
+/// Adds a run, unless one of this id is there already. Returns the shard, and the run that is there.
+pub(crate) async fn add(client: &Client, group: &str, added: &Added) -> Result<(u8, OneShotKey)> {
     let shard = shard_of(&added.key.id);
-    edit_shard(client, group, shard, |all| {
-        let is_new = all.iter().all(|other| other.key.id != added.key.id);
-        if is_new {
-            all.push(added.clone());
+    let key = edit_shard(client, group, shard, |all| {
+        if let Some(there) = all.iter().find(|there| !added.is_another(there)) {
+            return (false, there.key.clone());
         }
-        (is_new, ())
+        all.push(added.clone());
+        (true, added.key.clone())
     })
     .await?;
-    Ok(shard)
+    Ok((shard, key))
+}
+
+/// Whether a run is there.
+pub(crate) async fn has(client: &Client, group: &str, key: &OneShotKey) -> Result<bool> {
+    let note = client.note_at(group, note_key(&key.id)).await?;
+    Ok(entries(note.as_ref())?.iter().any(|added| added.key == *key))
 }
 
 /// Removes the run of this id if it was not taken. Returns its shard and whether it was there.

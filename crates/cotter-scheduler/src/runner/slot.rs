@@ -64,7 +64,9 @@ impl Hold<'_> {
         let (context, snapshot, guard) = (self.context, self.snapshot, self.guard.clone());
         let shift = if slot.asked { Duration::ZERO } else { snapshot.definition.shift };
         let late = now.since(slot.at + shift);
-        let one_shot = slot.one_shot.as_ref().map(|one_shot| one_shot.id.as_str().into());
+        // To the work, a slot that was requested is like any other.
+        let one_shot = slot.one_shot.as_ref().filter(|_| slot.request.is_none());
+        let one_shot = one_shot.map(|one_shot| one_shot.id.as_str().into());
         let (slot, attempt, arguments) = (slot.at, slot.attempt, Arc::new(slot.arguments.clone()));
         context.emit(snapshot.name(), EventKind::Started { slot, attempt, token, late });
         let (cancel, cancelled) = watch::channel(None);

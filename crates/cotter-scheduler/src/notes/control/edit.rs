@@ -51,9 +51,14 @@ pub(crate) async fn edit_group<T>(
     swap(client, group, GROUP, changed).await?.ok_or_else(|| contended(group))
 }
 
-/// Tells the runners that the one-shot runs of a shard have changed.
-pub(crate) async fn tell_one_shots(client: &Client, group: &str, shard: u8) -> Result<()> {
-    edit_group(client, group, |all| all.one_shots.add(shard)).await
+/// Tells the runners that the one-shot runs of these shards have changed.
+pub(crate) async fn tell_one_shots(
+    client: &Client,
+    group: &str,
+    shards: impl IntoIterator<Item = u8> + Clone,
+) -> Result<()> {
+    edit_group(client, group, |all| shards.clone().into_iter().for_each(|shard| all.one_shots.add(shard)))
+        .await
 }
 
 /// Jobs share the notes for requests, and what fills them is arguments.

@@ -31,7 +31,7 @@ pub(crate) struct JobControl {
     /// The run that is to end, if an operator wants that.
     #[serde(rename = "s", default, skip_serializing_if = "is_default")]
     pub(crate) stop: Option<StopRun>,
-    /// The two earliest one-shot runs; they are in notes of their own.
+    /// The two earliest one-shot runs that a pause does not hold back; they are in notes of their own.
     #[serde(skip)]
     pub(crate) one_shots: Vec<Added>,
 }

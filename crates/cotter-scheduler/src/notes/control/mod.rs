@@ -84,17 +84,19 @@ impl Control {
     pub(crate) fn of(&self, job: &str) -> JobControl {
         let own = self.own(job);
         JobControl {
-            pause: own.pause.or_else(|| self.group.pause.clone()),
             resumed_at: own.resumed_at.max(self.group.resumed_at),
-            one_shots: self.one_shots_of(job),
+            one_shots: self.one_shots_of(job, self.is_paused(job)),
+            pause: own.pause.or_else(|| self.group.pause.clone()),
             ..own
         }
     }
 
-    /// The two earliest: one of them may be the last run of the job.
-    fn one_shots_of(&self, job: &str) -> Vec<Added> {
+    /// The two earliest: one of them may be the last run of the job. Those that a pause holds back are left out.
+    fn one_shots_of(&self, job: &str, is_paused: bool) -> Vec<Added> {
         let shards = self.one_shots.values().filter(|shard| !shard.is_empty());
-        let mut found: Vec<_> = shards.flat_map(|shard| one_shots::earliest(shard, job, 2)).collect();
+        let may_run = |added: &&Added| !is_paused || added.requested_at.is_some();
+        let of_job = |shard| one_shots::of_job(shard, job).filter(may_run).take(2);
+        let mut found: Vec<_> = shards.flat_map(|shard| of_job(shard)).collect();
         found.sort_by_key(|added| (added.at, &added.key));
         found.into_iter().take(2).cloned().collect()
     }

@@ -133,7 +133,7 @@ fn entry(run: LastRun, outputs: &mut HashMap<u64, String>) -> Entry {
         ended: ended(&run),
         slot: run.slot,
         asked: run.asked,
-        one_shot: run.one_shot.map(|one_shot| one_shot.id),
+        one_shot: run.one_shot.as_ref().filter(|_| run.request.is_none()).map(|key| key.id.clone()),
         attempt: run.attempt,
         token: run.token,
         output: outputs.remove(&run.token),
@@ -141,5 +141,6 @@ fn entry(run: LastRun, outputs: &mut HashMap<u64, String>) -> Entry {
         started: run.started,
         code: run.code,
         request: run.request,
+        key: run.one_shot,
     }
 }

@@ -24,6 +24,7 @@ mod replicas;
 mod requested;
 mod requests;
 mod retries;
+mod slots;
 mod stopping;
 mod stops;
 mod waits;
