@@ -11,7 +11,7 @@
 //! | `runs` | runs as tables and JSON |
 //! | `check` | whether all is well |
 //! | `failed` | which jobs have failed lately |
-//! | `trigger` | a run as soon as possible |
+//! | `trigger` | a run as soon as possible, also for slots that have passed |
 //! | `stop` | the end of a run in progress |
 //! | `one_shots` | runs at a time of their own |
 //! | `pauses` | what is said about pauses |
@@ -99,7 +99,8 @@ enum Action {
     /// Run a job once as soon as possible, even if it is paused
     ///
     /// Requests that wait for a run in progress count as one, except for those with arguments, each of which gets its own run.
-    /// Exits with 75 if too many of these are waiting.
+    /// Exits with 75 if too many of these are waiting. With --slot, or --from and --to, it runs for slots that have passed, which the
+    /// command sees as if it had been started for them.
     Trigger(trigger::Trigger),
     /// End the run of a job that is in progress, on whichever host
     ///

@@ -30,7 +30,8 @@ pub(super) struct AddOnce {
     arguments: Vec<(String, String)>,
 }
 
-fn instant(text: &str) -> Result<UnixTime, String> {
+/// An instant of the command line.
+pub(super) fn instant(text: &str) -> Result<UnixTime, String> {
     text.parse().map_err(|e: cotter_scheduler::TimeError| e.to_string())
 }
 

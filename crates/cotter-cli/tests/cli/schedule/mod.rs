@@ -18,6 +18,7 @@ mod orphans;
 mod replicas;
 mod requests;
 mod running;
+mod slots;
 mod stop;
 mod stopping;
 mod systemd;
