@@ -108,15 +108,19 @@ impl Jobs {
         if slots.len() + waiting > Self::MAX_REQUESTS {
             return Ok(Err(waiting));
         }
-        let (mut requested, mut shards) = (Vec::new(), BTreeSet::new());
+        let (mut requested, mut shards, mut new) = (Vec::new(), BTreeSet::new(), Vec::new());
         for slot in slots {
-            let (shard, key) =
-                one_shots::add(&self.client, &self.group, &self.slot_of(job, *slot, now)).await?;
+            let added = self.slot_of(job, *slot, now);
+            let (shard, key) = one_shots::add(&self.client, &self.group, &added).await?;
             shards.insert(shard);
+            new.extend(Some(*slot).filter(|_| key == added.key));
             requested.push(Requested::of_slot(job, *slot, key, now));
         }
         // At once, so that the oldest is the first to run.
         tell_one_shots(&self.client, &self.group, shards).await?;
+        if let Some(about) = about(&new) {
+            self.has_asked(Some(job), "trigger", about).await;
+        }
         Ok(Ok(requested))
     }
 
@@ -130,6 +134,15 @@ impl Jobs {
             arguments: Arguments::new(),
             requested_at: Some(now),
         }
+    }
+}
+
+/// The slots, for the log; `None` if there are none.
+fn about(slots: &[UnixTime]) -> Option<String> {
+    match slots {
+        [] => None,
+        [only] => Some(format!("slot {only}")),
+        [first, .., last] => Some(format!("{} slots, {first} to {last}", slots.len())),
     }
 }
 

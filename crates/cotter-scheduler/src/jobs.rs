@@ -1,6 +1,7 @@
 //! Inspection and control of the jobs of a group.
 
 use crate::host::Host;
+use crate::log::about_pause;
 use crate::notes::hosts::owned::OfAll;
 use crate::notes::{
     Arguments, Control, GroupControl, JobControl, Pause, State, StopRun, edit_group, edit_job, history,
@@ -23,6 +24,8 @@ pub struct Jobs {
     pub(crate) client: Client,
     pub(crate) group: String,
     pub(crate) by: String,
+    /// Whether that was said, and is not the process.
+    pub(crate) is_named: bool,
     reason: String,
     lasting: Option<Duration>,
 }
@@ -30,7 +33,7 @@ pub struct Jobs {
 /// The maximum length of the names of operators and their reasons, in characters.
 const MAX_TEXT: usize = 200;
 
-fn short(text: String) -> String {
+pub(crate) fn short(text: String) -> String {
     match text.char_indices().nth(MAX_TEXT) {
         Some((end, _)) => text[..end].to_owned(),
         None => text,
@@ -46,13 +49,16 @@ impl Jobs {
     /// Returns the jobs of this group.
     pub fn new(client: &Client, group: impl Into<String>) -> Self {
         let by = format!("process {}", std::process::id());
-        Self { client: client.clone(), group: group.into(), by, reason: String::new(), lasting: None }
+        let (client, group) = (client.clone(), group.into());
+        Self { client, group, by, is_named: false, reason: String::new(), lasting: None }
     }
 
-    /// Sets the operator that is shown with requests. Default: the id of this process.
+    /// Sets the operator that is shown with requests, which are then [logged](Self::log). Default: the id of this process, and no log:
+    /// what a program asks for as part of its work, such as [one-shot runs](Self::add), is no act of an operator.
     #[must_use]
     pub fn by(mut self, who: impl Into<String>) -> Self {
         self.by = short(who.into());
+        self.is_named = true;
         self
     }
 
@@ -154,6 +160,9 @@ impl Jobs {
             Ok((changed, control.pause.clone()))
         };
         let ((changed, own), group) = self.ask(job, pause).await?;
+        if changed {
+            self.has_asked(Some(job), "pause", about_pause(own.as_ref())).await;
+        }
         Ok(Pausing::new(changed, own, group))
     }
 
@@ -164,6 +173,9 @@ impl Jobs {
     pub async fn resume(&self, job: &str) -> Result<Pausing> {
         let resume = |control: &mut JobControl, now, _: &State| Ok(control.resume(now));
         let (changed, group) = self.ask(job, resume).await?;
+        if changed {
+            self.has_asked(Some(job), "resume", String::new()).await;
+        }
         Ok(Pausing::new(changed, None, group))
     }
 
@@ -179,6 +191,9 @@ impl Jobs {
             (all.pause(self.pause_of(now)), all.pause.clone())
         };
         let (changed, group) = edit_group(&self.client, &self.group, pause).await?;
+        if changed {
+            self.has_asked(None, "pause", about_pause(group.as_ref())).await;
+        }
         Ok(Pausing::new(changed, None, group))
     }
 
@@ -193,6 +208,9 @@ impl Jobs {
             all.resume(&self.by, now)
         };
         let changed = edit_group(&self.client, &self.group, resume).await?;
+        if changed {
+            self.has_asked(None, "resume", String::new()).await;
+        }
         Ok(Pausing::new(changed, None, None))
     }
 
@@ -220,7 +238,9 @@ impl Jobs {
         waits::forget(&self.client, &self.group, job).await?;
         roster::remove(&self.client, &self.group, job).await?;
         guard.put_note("").await?;
-        Ok(guard.finish().await?)
+        guard.finish().await?;
+        self.has_asked(Some(job), "forget", String::new()).await;
+        Ok(())
     }
 
     fn pause_of(&self, now: UnixTime) -> Pause {

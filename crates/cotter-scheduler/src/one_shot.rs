@@ -1,6 +1,7 @@
 //! One-shot runs: a job once more, at a time of its own.
 
 use crate::jobs::{checked, store_time};
+use crate::log::about_arguments;
 use crate::notes::{Added, Arguments, OneShotKey, one_shots, tell_one_shots};
 use crate::{Error, Jobs, Result, UnixTime};
 use std::collections::BTreeMap;
@@ -133,8 +134,12 @@ impl Jobs {
         self.known(job).await?;
         let now = store_time(&self.client).await?;
         let added = one_shot.entry(job, &self.by, now)?;
-        let (shard, _) = one_shots::add(&self.client, &self.group, &added).await?;
+        let (shard, there) = one_shots::add(&self.client, &self.group, &added).await?;
         tell_one_shots(&self.client, &self.group, [shard]).await?;
+        if there == added.key {
+            let about = format!("{} at {:.0} {}", there.id, added.at, about_arguments(&added.arguments));
+            self.has_asked(Some(job), "add-once", about.trim_end().to_owned()).await;
+        }
         Ok(added.key.id)
     }
 
@@ -147,11 +152,12 @@ impl Jobs {
     /// [`ErrorKind::Store`](crate::ErrorKind::Store), [`ErrorKind::NoNotes`](crate::ErrorKind::NoNotes);
     /// [`ErrorKind::ForeignNote`](crate::ErrorKind::ForeignNote) for a note that cannot be read.
     pub async fn cancel(&self, id: &str) -> Result<bool> {
-        let (shard, is_gone) = one_shots::cancel(&self.client, &self.group, id).await?;
-        if is_gone {
+        let (shard, cancelled) = one_shots::cancel(&self.client, &self.group, id).await?;
+        if let Some(job) = &cancelled {
             tell_one_shots(&self.client, &self.group, [shard]).await?;
+            self.has_asked(Some(job), "cancel", id.to_owned()).await;
         }
-        Ok(is_gone)
+        Ok(cancelled.is_some())
     }
 
     /// Returns all one-shot runs that have not ended, ordered by time.

@@ -1,6 +1,7 @@
 //! Requested runs, and waiting for them.
 
 use crate::jobs::{Jobs, checked};
+use crate::log::about_arguments;
 use crate::notes::{Entry, JobControl, OneShotKey, State, history, one_shots};
 use crate::{Error, Result, UnixTime};
 use std::time::Duration;
@@ -94,7 +95,9 @@ impl Jobs {
                 .passing()),
             }
         };
-        Ok(self.ask(job, request).await?.0)
+        let (requested, _) = self.ask(job, request).await?;
+        self.has_asked(Some(job), "trigger", about_arguments(&arguments)).await;
+        Ok(requested)
     }
 
     /// Waits until a requested run has ended, and is not repeated any more. Returns its last attempt. `None` if it was not run,

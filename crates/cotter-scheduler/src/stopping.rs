@@ -44,6 +44,7 @@ impl Jobs {
             Ok(run)
         };
         let (Some(run), _) = self.ask(job, request).await? else { return Ok(Stopping::NotRunning) };
+        self.has_asked(Some(job), "stop", format!("the run that began at {:.0}", run.started)).await;
         let lock = self.lock_name(job);
         let mut note = self.client.note(&lock).await?;
         loop {

@@ -10,6 +10,7 @@
 //! | `history`, `since` | which of the last runs; since when |
 //! | `runs` | runs as tables and JSON |
 //! | `check` | whether all is well |
+//! | `log` | who has asked for what |
 //! | `failed` | which jobs have failed lately |
 //! | `trigger` | a run as soon as possible, also for slots that have passed |
 //! | `stop` | the end of a run in progress |
@@ -23,6 +24,7 @@ mod forget;
 mod history;
 mod hosts;
 mod list;
+mod log;
 mod one_shots;
 mod pauses;
 mod runs;
@@ -124,6 +126,10 @@ enum Action {
     History(history::Which),
     /// List the jobs with runs that failed lately, the latest last: how often, when, where, why, and the last line of their output
     Failed(failed::Which),
+    /// Show who has asked for what, and when: requests to the jobs, the last ones of each, newest last
+    ///
+    /// They are pause, resume, trigger, stop, add-once, cancel and forget, as far as they have changed anything.
+    Log(log::Which),
     /// Report jobs that are overdue, have failed, or have no scheduler; exits with 1 if there are any
     ///
     /// A job is reported if something is due for longer than --max-overdue that no scheduler has started, if its last run has failed
@@ -187,6 +193,7 @@ pub(crate) async fn run(args: &Jobs, global: &Global, console: &Console) -> Resu
         Action::Cancel { id } => return one_shots::cancel(&jobs, id, console).await,
         Action::History(which) => history::print(&jobs, which, console).await?,
         Action::Failed(which) => failed::print(&jobs, which, console).await?,
+        Action::Log(which) => log::print(&jobs, which, console).await?,
         Action::Check(which) => return check::run(&jobs, which, console).await,
         Action::Forget(which) => return forget::run(&jobs, which, console).await,
     }

@@ -12,12 +12,14 @@
 //! | `standby-00` … `standby-ff` | the group's name | runners that stand by, compare-and-set | `standby` |
 //! | `hosts-0` … `hosts-f` | the group's name | runners, compare-and-set | `hosts` |
 //! | `waits-00` … `waits-0f` | the group's name | runners whose jobs wait, compare-and-set | `waits` |
+//! | `log-00` … `log-0f` | the group's name | operators, compare-and-set | `log` |
 //!
 //! | file | concept |
 //! |---|---|
 //! | `state`, `run`, `written` | the state of a job; its current or last run; writing it as the holder of its lock |
 //! | `history`, `history/read` | the runs of a job that have ended, and the output of failed ones; reading those of several jobs |
 //! | `control`, `one_shots` | what operators have asked for; runs that were added for once |
+//! | `log` | the last requests, by whom they were made |
 //! | `roster` | the jobs that have ever been started |
 //! | `standby`, `hosts`, `waits` | the hosts that stand by; the schedulers that run; the jobs that wait for others |
 //! | `shown`, `said` | notes that are only shown; those of them that list what is said of jobs |
@@ -31,6 +33,7 @@ pub(crate) mod history;
 pub(crate) mod hosts;
 mod instant;
 mod load;
+pub(crate) mod log;
 pub(crate) mod one_shots;
 pub(crate) mod roster;
 mod run;

@@ -172,16 +172,17 @@ pub(crate) async fn has(client: &Client, group: &str, key: &OneShotKey) -> Resul
     Ok(entries(note.as_ref())?.iter().any(|added| added.key == *key))
 }
 
-/// Removes the run of this id if it was not taken. Returns its shard and whether it was there.
-pub(crate) async fn cancel(client: &Client, group: &str, id: &str) -> Result<(u8, bool)> {
+/// Removes the run of this id if it was not taken. Returns its shard and, if it was there, its job.
+pub(crate) async fn cancel(client: &Client, group: &str, id: &str) -> Result<(u8, Option<String>)> {
     let shard = shard_of(id);
-    let is_gone = edit_shard(client, group, shard, |all| {
-        let before = all.len();
-        all.retain(|added| added.key.id != id || added.taken.is_some());
-        (all.len() != before, all.len() != before)
+    let cancelled = edit_shard(client, group, shard, |all| {
+        let waits = |added: &Added| added.key.id == id && added.taken.is_none();
+        let job = all.iter().find(|added| waits(added)).map(|added| added.job.clone());
+        all.retain(|added| !waits(added));
+        (job.is_some(), job)
     })
     .await?;
-    Ok((shard, is_gone))
+    Ok((shard, cancelled))
 }
 
 /// Removes all runs of a job.

@@ -11,6 +11,7 @@ mod histories;
 mod labels;
 mod leased;
 mod limits;
+mod log;
 mod metrics;
 mod one_shots;
 mod operators;

@@ -10,6 +10,7 @@ mod hosts;
 mod labels;
 mod lapses;
 mod limits;
+mod logs;
 mod notes;
 mod odd_moments;
 mod one_shots;

@@ -57,6 +57,7 @@ fn scheduler() -> Ring {
             "job",
             "jobs",
             "label",
+            "log",
             "notes",
             "one_shot",
             "pausing",
