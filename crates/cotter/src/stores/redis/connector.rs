@@ -41,7 +41,7 @@ pub(super) struct Connector {
 /// The number of requests that the driver's send buffer holds; further senders wait. It is small enough that the requests
 /// of many tasks are written in several pieces: while the server answers one, the tasks that were woken by the last one
 /// write the next.
-const PIPELINE_BUFFER: usize = 32;
+const PIPELINE_BUFFER: usize = 16;
 
 impl Connector {
     pub(super) fn new(server: &Server, options: &Options) -> Self {
