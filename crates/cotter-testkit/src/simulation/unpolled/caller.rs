@@ -53,14 +53,14 @@ const MOST: usize = 14;
 const LAST: Duration = Duration::from_millis(1_500);
 
 impl Caller {
-    pub(super) fn new(clients: Vec<Client>, rng: StdRng, faultless: bool) -> Self {
+    pub(super) fn new(clients: Vec<Client>, rng: StdRng, held: Hands) -> Self {
         Self {
             owners: clients.iter().map(|_| vec![Owner::new(), Owner::new()]).collect(),
             closed: vec![None; clients.len()],
             clients,
             rng,
             asked: Vec::new(),
-            held: Hands::new(faultless),
+            held,
             tickets: Vec::new(),
             dropped: 0,
             origin: Instant::now(),
@@ -119,7 +119,7 @@ impl Caller {
         let Some(at) = self.any(self.held.all.len()) else { return };
         let held = &self.held.all[at];
         let (client, id) = (held.client, held.id);
-        let mut operation = of_guard(&held.holder.guards()[0], &mut self.rng);
+        let mut operation = of_guard(&self.clients[client], &held.holder.guards()[0], &mut self.rng);
         operation.what = format!("{} of {id}", operation.what);
         self.ask(client, operation);
     }
@@ -131,7 +131,7 @@ impl Caller {
             self.write(format_args!("drops {}", held.id));
             return;
         }
-        let mut operation = ending(held.holder, &mut self.rng);
+        let mut operation = ending(&self.clients[held.client], held.holder, &mut self.rng);
         operation.what = format!("{} of {}", operation.what, held.id);
         operation.owner = held.owner.filter(|_| operation.goes_on);
         self.ask(held.client, operation);

@@ -2,7 +2,7 @@
 
 use super::caller::{Caller, Running};
 use crate::history::{Kind, Violation};
-use cotter::{Client, Filter};
+use cotter::{Client, Filter, Record};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
@@ -23,10 +23,8 @@ pub(super) async fn end(mut caller: Caller, observer: Client) -> (Vec<Violation>
         caller.held.wrong(kind, text);
     };
     sleep(UNDONE).await;
-    for record in observer.admin().list(Filter::held()).collect().await.expect("the store answers") {
-        if !record.holders.is_empty() || record.waiters.is_some_and(|waiters| waiters > 0) {
-            wrong(&mut caller, Kind::LeftBehind, format!("{record:?}"));
-        }
+    for record in in_use(&observer).await {
+        wrong(&mut caller, Kind::LeftBehind, format!("{record:?}"));
     }
     for (number, client) in caller.clients.clone().into_iter().enumerate() {
         if caller.closed[number].is_none() {
@@ -52,6 +50,24 @@ pub(super) async fn end(mut caller: Caller, observer: Client) -> (Vec<Violation>
     (caller.held.violations, caller.history)
 }
 
+/// The locks that are held or waited for. A store that keeps no records is asked for one by its name.
+async fn in_use(observer: &Client) -> Vec<Record> {
+    let filters = match observer.info().capabilities.records {
+        true => vec![Filter::held()],
+        false => NAMES
+            .iter()
+            .chain(&["permits"])
+            .map(|name| Filter::exactly(&name.parse().expect("a name")))
+            .collect(),
+    };
+    let mut records = Vec::new();
+    for filter in filters {
+        records.extend(observer.admin().list(filter).collect().await.expect("the store answers"));
+    }
+    records.retain(|r| !r.holders.is_empty() || r.waiters.is_some_and(|waiters| waiters > 0));
+    records
+}
+
 async fn all_is_done(caller: &mut Caller, observer: &Client) {
     // Only a change would end these.
     caller.asked.retain(|asked| asked.what != "observe");
@@ -61,7 +77,9 @@ async fn all_is_done(caller: &mut Caller, observer: &Client) {
             drop(caller.held.take(0));
         }
         // What waits for a latch waits for others.
-        observer.latch("latch").delete().await.expect("the store answers");
+        if observer.info().capabilities.swap {
+            observer.latch("latch").delete().await.expect("the store answers");
+        }
         (0..caller.asked.len()).for_each(|_| caller.run(0));
         sleep(Duration::from_millis(10)).await;
         caller.check();

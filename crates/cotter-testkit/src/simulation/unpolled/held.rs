@@ -25,14 +25,19 @@ pub(super) struct Hands {
     pub(super) all: Vec<Held>,
     /// Of guards that are gone.
     signals: Vec<JoinHandle<Lost>>,
-    largest: BTreeMap<String, Largest>,
+    largest: BTreeMap<Ordered, Largest>,
     next: usize,
     /// Nothing may be lost but for a reason.
     faultless: bool,
+    /// Tokens of different clients are compared.
+    orders_tokens: bool,
     /// Clients whose guards are about to be lost.
     pub(super) closing: Vec<usize>,
     pub(super) violations: Vec<Violation>,
 }
+
+/// Tokens that are in order: those of a name, or those that this client has had for it.
+type Ordered = (String, Option<usize>);
 
 /// The largest token of all holders that believed in theirs, and of one that had the name for itself.
 #[derive(Default)]
@@ -47,8 +52,12 @@ struct Largest {
 const TELLING: Duration = Duration::from_millis(2);
 
 impl Hands {
-    pub(super) fn new(faultless: bool) -> Self {
-        Self { faultless, ..Self::default() }
+    pub(super) fn new(faultless: bool, orders_tokens: bool) -> Self {
+        Self { faultless, orders_tokens, ..Self::default() }
+    }
+
+    fn ordered(&self, client: usize, guard: &Guard) -> Ordered {
+        (guard.name().to_string(), (!self.orders_tokens).then_some(client))
     }
 
     /// Locks that were held so far.
@@ -65,13 +74,14 @@ impl Hands {
         holder: Holder,
     ) -> usize {
         for guard in holder.guards().iter().filter(|guard| guard.is_valid()) {
-            let (hold, name) = ((client, owner, guard.id()), guard.name().to_string());
+            let (hold, ordered) = ((client, owner, guard.id()), self.ordered(client, guard));
             // Its first guard may be gone already.
-            let re_entered = owner.is_some() && self.largest.get(&name).is_some_and(|l| l.hold == Some(hold));
+            let re_entered =
+                owner.is_some() && self.largest.get(&ordered).is_some_and(|l| l.hold == Some(hold));
             if !re_entered && !goes_on {
                 self.check_token(client, guard);
             }
-            let largest = self.largest.entry(name).or_default();
+            let largest = self.largest.entry(ordered).or_default();
             largest.hold = Some(hold);
             largest.any = largest.any.max(guard.token().get());
             if guard.mode() == Mode::Exclusive {
@@ -85,7 +95,7 @@ impl Hands {
     }
 
     fn check_token(&mut self, client: usize, guard: &Guard) {
-        let Some(largest) = self.largest.get(guard.name().as_str()) else { return };
+        let Some(largest) = self.largest.get(&self.ordered(client, guard)) else { return };
         let before = match guard.mode() {
             Mode::Exclusive => largest.any,
             Mode::Shared => largest.exclusive,

@@ -25,6 +25,7 @@ use crate::history::Violation;
 use caller::Caller;
 use cotter::backend::{Connect, Host};
 use cotter::{Client, Lease, Result, memory};
+use held::Hands;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::fmt;
@@ -107,7 +108,7 @@ async fn run(store: Store, seed: u64) -> Result<Story> {
         clients.push(world.client(Some(number)).await?);
     }
     world.links.iter().flatten().for_each(|link| link.set(world.plan));
-    let mut caller = Caller::new(clients, rng, world.loses_nothing());
+    let mut caller = Caller::new(clients, rng, Hands::new(world.loses_nothing(), store.orders_tokens()));
     caller.steps(STEPS).await;
     world.links.iter().flatten().for_each(|link| link.set(faulty::Plan::default()));
     let counts = world.links.iter().flatten().map(Faults::counts).fold(Counts::default(), Counts::and);

@@ -116,17 +116,17 @@ fn lease(rng: &mut StdRng) -> Lease {
     }
 }
 
-/// One of the operations of a client.
+/// One of the operations of a client that its store has.
 pub(super) fn of_client(client: &Client, owners: &[Owner], rng: &mut StdRng) -> Operation {
     let owner = rng.random_bool(0.4).then(|| rng.random_range(0..owners.len()));
-    let mine = owner.map(|n| &owners[n]);
+    let (mine, has) = (owner.map(|n| &owners[n]), client.info().capabilities);
     match rng.random_range(0..20) {
-        0..8 => exclusive(client, mine, rng).of_owner(owner),
-        8..13 => readers(client, mine, rng).of_owner(owner),
-        13..15 => permits(client, rng),
-        15..17 => elections(client, rng),
-        17 => latches(client, rng),
-        _ => notes(client, rng),
+        8..13 if has.shared => readers(client, mine, rng).of_owner(owner),
+        13..15 if has.permits => permits(client, rng),
+        15..17 if has.notes && has.records => elections(client, rng),
+        17 if has.swap => latches(client, rng),
+        18.. if has.notes && has.swap => notes(client, rng),
+        _ => exclusive(client, mine, rng).of_owner(owner),
     }
 }
 
@@ -217,11 +217,12 @@ fn notes(client: &Client, rng: &mut StdRng) -> Operation {
 }
 
 /// One that borrows a guard, whose holder keeps it.
-pub(super) fn of_guard(guard: &Guard, rng: &mut StdRng) -> Operation {
+pub(super) fn of_guard(client: &Client, guard: &Guard, rng: &mut StdRng) -> Operation {
+    let has_notes = client.info().capabilities.notes;
     match rng.random_range(0..7) {
         0 => Operation::new("extend", guard.extend(TTL), told),
         // The store keeps the note of the largest token, also among holders that share the name.
-        1..5 if guard.mode() == Mode::Exclusive => {
+        1..5 if has_notes && guard.mode() == Mode::Exclusive => {
             Operation::new("put_note", guard.put_note(rng.random_range(0..9).to_string()), told)
         }
         1..6 => {
@@ -236,10 +237,10 @@ pub(super) fn of_guard(guard: &Guard, rng: &mut StdRng) -> Operation {
 }
 
 /// One that ends a guard.
-pub(super) fn ending(holder: Holder, rng: &mut StdRng) -> Operation {
-    let (way, rest) = (rng.random_range(0..6), millis(rng, 400));
+pub(super) fn ending(client: &Client, holder: Holder, rng: &mut StdRng) -> Operation {
+    let (way, rest, has) = (rng.random_range(0..6), millis(rng, 400), client.info().capabilities);
     let guard = match holder {
-        Holder::Writer(guard) if way < 4 => {
+        Holder::Writer(guard) if way < 4 && has.downgrade => {
             let came = |guard| Came::Held(plain::<cotter::ReadGuard>(guard));
             return Operation::new("downgrade", guard.downgrade(), came).going_on();
         }
@@ -252,9 +253,9 @@ pub(super) fn ending(holder: Holder, rng: &mut StdRng) -> Operation {
     };
     match way {
         0 | 1 => Operation::new("release", guard.release(), told),
+        4.. if has.tickets => Operation::new("into_ticket", guard.into_ticket(TTL * 2), Came::Ticket),
         2 => Operation::new("finish", guard.finish(), told),
-        3 => Operation::new(format!("keep_for {rest:?}"), guard.keep_for(rest), told),
-        _ => Operation::new("into_ticket", guard.into_ticket(TTL * 2), Came::Ticket),
+        _ => Operation::new(format!("keep_for {rest:?}"), guard.keep_for(rest), told),
     }
 }
 
