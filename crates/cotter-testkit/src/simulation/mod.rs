@@ -13,6 +13,7 @@
 //! | `member` | a member that can be restarted |
 //! | `ledger` | who holds what, and what is wrong with it |
 //! | `run` | tasks of several processes, and how they end |
+//! | `calm`, `line` | the end of a run, where nothing goes wrong: who waits for how long, and in which order |
 //! | `ask` | the ways to ask for a name |
 //! | `many` | many seeds on all cores, and what they have come to |
 //! | `crowd` | many clients that want one name, over slow links |
@@ -21,8 +22,10 @@
 
 mod appends;
 mod ask;
+mod calm;
 mod crowd;
 mod ledger;
+mod line;
 mod many;
 mod member;
 mod plan;

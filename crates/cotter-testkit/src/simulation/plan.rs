@@ -1,5 +1,6 @@
 //! The plan of a run, which follows from its seed.
 
+use super::run::TTL;
 #[cfg(feature = "redis-in-memory")]
 use super::store::RedisMode;
 use super::store::Store;
@@ -17,6 +18,8 @@ pub struct Plan {
     pub seed: u64,
     /// The members; one is no quorum, but a store with leases.
     pub members: usize,
+    /// The lease of each lock.
+    pub lease: Duration,
     /// How often a request of any link goes wrong.
     pub links: faulty::Plan,
     /// The faults that happen at a certain time, in order.
@@ -66,6 +69,9 @@ pub(super) const PROCESSES: usize = 3;
 /// Members that are cut off or restarted in each run, apart from requests that go wrong by themselves.
 pub(super) const TROUBLE: usize = 12;
 
+/// A lease that is longer than the longest that a waiter may be idle.
+const LONG: Duration = Duration::from_secs(60);
+
 impl Plan {
     /// The plan of a seed.
     #[must_use]
@@ -114,7 +120,9 @@ impl Plan {
         });
         let trouble = trouble.collect();
         let ahead = (0..members).map(|_| millis(&mut rng, 0..2_400)).collect();
-        Self { store, seed, members, links, trouble, ahead }
+        // What is left behind and would heal with a short lease stays for as long as this one.
+        let lease = if store.heals_itself() && rng.random_bool(0.25) { LONG } else { TTL };
+        Self { store, seed, members, lease, links, trouble, ahead }
     }
 }
 

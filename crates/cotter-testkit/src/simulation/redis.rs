@@ -36,12 +36,12 @@ impl Redis {
         builder.in_this_runtime().connect_to(store).await
     }
 
-    /// One of the keys beside a lock is gone.
-    pub(super) fn lose(&self, name: &str, tail: &str) {
-        self.server.call(&[b"DEL".to_vec(), format!("cotter:{{{name}}}{tail}").into_bytes()]);
-    }
-
     pub(super) fn set_back(&self, by: Duration) {
         self.back.fetch_add(by.as_micros() as u64, Ordering::Relaxed);
     }
+}
+
+/// A lock is gone, or one of the keys beside it, which ends so.
+pub(super) fn lose(server: &Server, name: &str, tail: &str) {
+    server.call(&[b"DEL".to_vec(), format!("cotter:{{{name}}}{tail}").into_bytes()]);
 }

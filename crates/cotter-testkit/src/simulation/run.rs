@@ -1,9 +1,12 @@
 //! Tasks of several processes, and how they end.
 
 use super::ask;
+use super::calm::calm;
 use super::in_virtual_time;
 use super::ledger::Ledger;
 use super::plan::{PROCESSES, Plan, Trouble, What};
+#[cfg(feature = "redis-in-memory")]
+use super::redis::lose;
 use super::store::Store;
 use super::world::World;
 use crate::faulty::{self, Counts, Faults};
@@ -14,6 +17,7 @@ use rand::{RngExt, SeedableRng};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 /// The result of a run.
 #[derive(Debug)]
@@ -48,16 +52,16 @@ impl Outcome {
 
 pub(super) const TTL: Duration = Duration::from_millis(300);
 /// Names, and how often each is wanted by a writer.
-const NAMES: [(&str, f64); 2] = [("a", 1.0), ("b", 0.4)];
+pub(super) const NAMES: [(&str, f64); 2] = [("a", 1.0), ("b", 0.4)];
 /// A name with so many permits, where there is but one member: a quorum has none.
-const SEMAPHORE: (&str, u32) = ("c", 3);
+pub(super) const SEMAPHORE: (&str, u32) = ("c", 3);
 const TASKS: usize = 2;
 /// A run goes on until this many locks were held, and until all of its trouble is over.
 pub(super) const CYCLES: usize = 200;
 /// A run that needs more than this has not worked.
-const LONGEST: Duration = Duration::from_secs(600);
-/// When nothing goes wrong any more, every lock is free within this time.
-const RECOVERY_TIME: Duration = Duration::from_secs(10);
+pub(super) const LONGEST: Duration = Duration::from_secs(600);
+/// A client is closed within this time.
+const GRACE: Duration = Duration::from_secs(10);
 
 /// Runs what a seed decides.
 ///
@@ -81,9 +85,9 @@ fn outcome(store: Store, seed: u64, records: bool) -> Outcome {
     in_virtual_time(seed, run(&Plan::of(store, seed), records))
 }
 
-type Shared = Arc<Mutex<Ledger>>;
+pub(super) type Shared = Arc<Mutex<Ledger>>;
 
-fn lock(ledger: &Shared) -> MutexGuard<'_, Ledger> {
+pub(super) fn lock(ledger: &Shared) -> MutexGuard<'_, Ledger> {
     ledger.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -96,7 +100,7 @@ async fn run(plan: &Plan, records: bool) -> Outcome {
     }
     let mut clients = Vec::new();
     for process in 0..PROCESSES {
-        let builder = || Client::builder().lease(Lease::renewed(TTL)).label(format!("p{process}"));
+        let builder = || Client::builder().lease(Lease::renewed(plan.lease)).label(format!("p{process}"));
         // A store that cannot be reached at the start is tried again.
         let client = loop {
             if let Ok(client) = world.client(process, builder()).await {
@@ -132,8 +136,9 @@ async fn run(plan: &Plan, records: bool) -> Outcome {
     }
     let counts = world.counts();
     everything_is_free(plan, &clients, &ledger).await;
+    calm(plan, &world, &clients, &ledger).await;
     for client in clients {
-        if let Err(e) = client.close(RECOVERY_TIME).await {
+        if let Err(e) = client.close(GRACE).await {
             lock(&ledger).wrong(Kind::LeftBehind, format!("a client could not be closed: {e}"));
         }
     }
@@ -173,7 +178,7 @@ async fn trouble(plan: &Plan, world: &World, ledger: &Shared) -> (usize, usize) 
             #[cfg(feature = "redis-in-memory")]
             What::Lose { name, tail } => {
                 lock(ledger).write("--", format_args!("the key {tail} of {name} is gone"));
-                world.redis().expect("a server").lose(name, tail);
+                lose(&world.redis().expect("a server").server, name, tail);
             }
             #[cfg(feature = "redis-in-memory")]
             What::SetBack(by) => {
@@ -185,16 +190,22 @@ async fn trouble(plan: &Plan, world: &World, ledger: &Shared) -> (usize, usize) 
     (cuts, restarts)
 }
 
+/// When nothing goes wrong any more, every lock is free soon.
 async fn everything_is_free(plan: &Plan, clients: &[Client], ledger: &Shared) {
-    let (semaphore, of) = SEMAPHORE;
+    let ((semaphore, of), soon) = (SEMAPHORE, plan.store.longest_idle(plan.lease));
     let permits = plan.store.has_permits(plan.members).then_some((semaphore, Mode::Permits { take: of, of }));
     for (name, mode) in NAMES.map(|(name, _)| (name, Mode::Exclusive)).into_iter().chain(permits) {
         for (process, client) in clients.iter().enumerate() {
-            match ask::try_for(client, name, mode, RECOVERY_TIME).await {
-                Ok(Some(guard)) => drop(guard.release().await),
+            let since = Instant::now();
+            match ask::try_for(client, name, mode, soon).await {
+                Ok(Some(guard)) => {
+                    let after = since.elapsed();
+                    lock(ledger).write("--", format_args!("p{process} gets {name} after {after:?}"));
+                    drop(guard.release().await);
+                }
                 other => {
                     let text = format!("p{process} does not get {name} when all is well again: {other:?}");
-                    lock(ledger).wrong(Kind::StuckWaiter, text);
+                    lock(ledger).wrong(Kind::IdleWaiter, text);
                 }
             }
         }

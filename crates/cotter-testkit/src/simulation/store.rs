@@ -1,6 +1,7 @@
 //! What the locks of a run are in.
 
 use std::fmt;
+use std::time::Duration;
 
 /// What the locks are in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,11 +36,32 @@ const MODES: [(RedisMode, &str, &str); 6] = [
     (RedisMode::RedissonPermits, "redisson-permits", "mode=redisson&recipe=permits"),
 ];
 
+/// Bytes that are late arrive within this time.
+#[cfg(feature = "redis-in-memory")]
+const LATE: Duration = Duration::from_millis(600);
+/// The longest pause before a connection is opened again.
+#[cfg(feature = "redis-in-memory")]
+const RECONNECTED: Duration = Duration::from_millis(1_250);
+
 #[cfg(feature = "redis-in-memory")]
 impl RedisMode {
     /// The options of a URL.
     pub(super) fn options(self) -> &'static str {
         MODES.iter().find(|(mode, ..)| *mode == self).map_or("", |(.., options)| options)
+    }
+
+    /// How this is derived: `docs/evidence.md`.
+    fn longest_idle(self, lease: Duration) -> Duration {
+        let seconds = Duration::from_secs_f64;
+        let poll = (lease / 3).clamp(seconds(0.5), seconds(5.0));
+        match self {
+            // One who is gone and whose place was not given up, another one who got the lock and does not say so, and one poll.
+            Self::Native => (poll * 3).max(seconds(2.0)) + lease.min(seconds(2.0)) + poll,
+            // What is left behind ends with its lease. Who has held the lock leaves it to others for half a second.
+            Self::Plain => LATE + lease + seconds(0.5) + seconds(0.05) + RECONNECTED,
+            // The first in line is waited for, and a message may be lost.
+            _ => LATE + lease + seconds(1.5) + seconds(5.0),
+        }
     }
 }
 
@@ -65,6 +87,24 @@ impl Store {
             Self::Members => true,
             #[cfg(feature = "redis-in-memory")]
             Self::Redis(mode) => mode != RedisMode::Plain,
+        }
+    }
+
+    /// Whether nothing that is left behind is waited for as long as a long lease.
+    pub(super) fn heals_itself(self) -> bool {
+        match self {
+            Self::Members => false,
+            #[cfg(feature = "redis-in-memory")]
+            Self::Redis(mode) => mode == RedisMode::Native,
+        }
+    }
+
+    /// For how long a name can be waited for that nobody holds, with this lease, from when nothing goes wrong any more.
+    pub(super) fn longest_idle(self, lease: Duration) -> Duration {
+        match self {
+            Self::Members => Duration::from_secs(10),
+            #[cfg(feature = "redis-in-memory")]
+            Self::Redis(mode) => mode.longest_idle(lease),
         }
     }
 

@@ -1,16 +1,21 @@
 //! Members, their clocks, and the links to them.
 
 use super::member::Server;
+#[cfg(feature = "redis-in-memory")]
+use super::plan::What;
 use super::plan::{PROCESSES, Plan};
 #[cfg(feature = "redis-in-memory")]
-use super::redis::Redis;
+use super::redis::{Redis, lose};
 #[cfg(feature = "redis-in-memory")]
 use super::run::TTL;
+#[cfg(feature = "redis-in-memory")]
+use super::store::RedisMode;
 use super::store::Store;
 use crate::faulty::{Counts, Faults, Faulty};
 use cotter::backend::Connect;
 use cotter::clock::{Clock, Moment, Sleep};
 use cotter::{Builder, Client, Result, quorum};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
@@ -22,6 +27,9 @@ pub(super) struct World {
     servers: Servers,
     links: Vec<Vec<Faults>>,
 }
+
+/// Deletes the lock with a name.
+pub(super) type Delete = Arc<dyn Fn(&str) + Send + Sync>;
 
 enum Servers {
     Members(Vec<Server>),
@@ -68,6 +76,17 @@ impl World {
                 Ok(())
             }
         }
+    }
+
+    /// Deletes a lock, where the line outlives that. Its tokens do only if the server's clock was not set back.
+    pub(super) fn delete(&self, plan: &Plan) -> Option<Delete> {
+        #[cfg(feature = "redis-in-memory")]
+        if let (Servers::Redis(redis), Store::Redis(RedisMode::Native)) = (&self.servers, plan.store) {
+            let was_set_back = plan.trouble.iter().any(|t| matches!(t.what, What::SetBack(_)));
+            let server = redis.server.clone();
+            return (!was_set_back).then(|| Arc::new(move |name: &str| lose(&server, name, "")) as Delete);
+        }
+        None
     }
 
     /// The server, if the locks are in one.

@@ -41,6 +41,13 @@ pub(super) struct Asked {
     goes_on: bool,
 }
 
+impl Asked {
+    /// Whether it waits for a lock that others may hold.
+    pub(super) fn waits(&self) -> bool {
+        self.within.is_none()
+    }
+}
+
 pub(super) enum Running {
     Kept(Future_),
     /// It is polled whenever it asks for it.

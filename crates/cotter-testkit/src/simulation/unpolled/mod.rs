@@ -113,7 +113,7 @@ async fn run(store: Store, seed: u64) -> Result<Story> {
     world.links.iter().flatten().for_each(|link| link.set(faulty::Plan::default()));
     let counts = world.links.iter().flatten().map(Faults::counts).fold(Counts::default(), Counts::and);
     let (held, dropped) = (caller.held.count(), caller.dropped);
-    let (violations, history) = end::end(caller, world.client(None).await?).await;
+    let (violations, history) = end::end(caller, world.client(None).await?, store.longest_idle(TTL)).await;
     Ok(Story { violations, history, held, dropped, counts })
 }
 
