@@ -1,6 +1,7 @@
 //! A server that hangs, is gone, or has cut the connection: everybody is told in time, and told the truth.
 
 use super::setup::{eventually, queued};
+use crate::deserted;
 use cotter::{Client, ErrorKind, Lease, Released};
 use cotter_testkit::servers::{Proxy, Redis, acl_rule};
 use cotter_testkit::timing::{FAR, Stopwatch, happens};
@@ -413,4 +414,14 @@ async fn an_error_says_everything_once() {
     }
     assert_eq!(all.matches("refused").count(), 1, "{all}");
     assert!(all.contains("redis at 127.0.0.1:1: ") && !all.contains("secret"), "{all}");
+}
+
+/// Its release is repeated for as long as the store may keep the lock, not for as long as its holder may rely on it.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
+async fn what_was_extended_unheard_is_given_back() {
+    let server = Redis::start();
+    let proxy = Proxy::start(server.port());
+    let url = proxy.redis_url("");
+    deserted::what_was_extended_unheard_is_given_back(&server.url(""), (&proxy, &url), b"$14\r\n").await;
 }

@@ -47,6 +47,7 @@ pub(super) async fn start_again(hold: &Arc<Hold>, token: FencingToken) -> Result
 /// Asks the store and takes in its answer: more time, or that the grant is lost.
 pub(super) async fn ask_to_extend(hold: &Arc<Hold>, ttl: Duration) -> Result<()> {
     let asked = hold.clone();
+    hold.asks_for(ttl);
     let extend = async move { Ok(asked.core.backend.extend(&[&asked.grant], ttl).await) };
     match hold.core.on_engine(extend).await?.pop() {
         Some(Ok(Extension::Extended { as_of, ttl: given })) => {

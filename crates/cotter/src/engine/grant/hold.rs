@@ -31,6 +31,9 @@ pub(crate) struct Hold {
     /// The moment after which no local successor is served.
     pub(crate) slice_end: Moment,
     deadline: AtomicU64,
+    /// The longest lease that was asked for. An extension without an answer may have been carried out: the lock is then kept for
+    /// longer than its holder may rely on.
+    longest: AtomicU64,
     /// The end of `max_hold`, or of a fixed lease that the store does not expire itself.
     ends: AtomicU64,
     pub(crate) renew_at: AtomicU64,
@@ -60,6 +63,7 @@ impl Hold {
             lease,
             slice_end: now + TURN_SLICE,
             deadline: AtomicU64::new(deadline.as_nanos()),
+            longest: AtomicU64::new(nanos(grant.claim.ttl.max(lease.ttl))),
             ends: AtomicU64::new(ends.as_nanos()),
             renew_at: AtomicU64::new(renew_at.as_nanos()),
             due: AtomicU64::new(0),
@@ -148,6 +152,17 @@ impl Hold {
         (now.as_nanos() >= self.deadline.load(Ordering::Acquire)).then_some(LossCause::Expired)
     }
 
+    /// An extension by this much is about to be sent.
+    pub(crate) fn asks_for(&self, ttl: Duration) {
+        self.longest.fetch_max(nanos(ttl), Ordering::AcqRel);
+    }
+
+    /// The moment by which the lease has expired in the store, whatever it has carried out without an answer.
+    pub(crate) fn kept_until(&self) -> Moment {
+        let longest = Duration::from_nanos(self.longest.load(Ordering::Acquire));
+        self.deadline().unwrap_or(Moment::NEVER).max(self.core.now() + longest)
+    }
+
     /// Applies the answer to an extension by `asked`. Never shortens; ignored once the last guard is gone.
     pub(crate) fn extended(&self, as_of: Moment, ttl: Option<Duration>, asked: Duration) {
         let guards = self.lock();
@@ -178,6 +193,7 @@ impl Hold {
     /// first: that much of what the store has answered now is believed.
     pub(crate) fn goes_on_from(&self, before: &Self, answered: Option<Duration>) {
         self.take_turn_of(before);
+        self.longest.fetch_max(before.longest.load(Ordering::Acquire), Ordering::AcqRel);
         self.ends.store(before.ends.load(Ordering::Acquire), Ordering::Release);
         let answered = deadline(&self.core, self.grant.as_of, answered);
         let known = before.deadline.load(Ordering::Acquire).min(answered.as_nanos());
@@ -192,6 +208,10 @@ impl Hold {
         let by_lease = end == Moment::NEVER.as_nanos() || Moment::from_nanos(end).since(now) >= whole / 2;
         by_lease && self.session_end().is_none_or(|end| now < end)
     }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// What is believed of a time that the store has answered: no more than it was asked for. A server whose clock was set back
