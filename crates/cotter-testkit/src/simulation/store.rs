@@ -69,10 +69,10 @@ impl Store {
     /// All of them, by name.
     #[must_use]
     pub fn all() -> Vec<(String, Self)> {
-        let mut all = vec![("quorum".to_owned(), Self::Members)];
+        let all = std::iter::once(("quorum".to_owned(), Self::Members));
         #[cfg(feature = "redis-in-memory")]
-        all.extend(MODES.iter().map(|(mode, name, _)| ((*name).to_owned(), Self::Redis(*mode))));
-        all
+        let all = all.chain(MODES.iter().map(|(mode, name, _)| ((*name).to_owned(), Self::Redis(*mode))));
+        all.collect()
     }
 
     /// The store of this name.
