@@ -100,6 +100,7 @@ impl Store {
     }
 
     /// For how long a name can be waited for that nobody holds, with this lease, from when nothing goes wrong any more.
+    #[cfg_attr(not(feature = "redis-in-memory"), allow(unused_variables))]
     pub(super) fn longest_idle(self, lease: Duration) -> Duration {
         match self {
             Self::Members => Duration::from_secs(10),

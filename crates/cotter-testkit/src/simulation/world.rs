@@ -79,6 +79,7 @@ impl World {
     }
 
     /// Deletes a lock, where the line outlives that. Its tokens do only if the server's clock was not set back.
+    #[cfg_attr(not(feature = "redis-in-memory"), allow(unused_variables))]
     pub(super) fn delete(&self, plan: &Plan) -> Option<Delete> {
         #[cfg(feature = "redis-in-memory")]
         if let (Servers::Redis(redis), Store::Redis(RedisMode::Native)) = (&self.servers, plan.store) {
