@@ -8,7 +8,7 @@ use crate::engine::line::{lines, waiter};
 use crate::engine::timing::{CONFIRM_AFTER, RENEWAL_SHARE, TURN_SLICE};
 use crate::sync::{Ranked, rank};
 use crate::{Clock, Lease, LossCause, Moment, Name};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -31,16 +31,16 @@ pub(crate) struct Hold {
     /// The moment after which no local successor is served.
     pub(crate) slice_end: Moment,
     deadline: AtomicU64,
-    /// The longest lease that was asked for. An extension without an answer may have been carried out: the lock is then kept for
-    /// longer than its holder may rely on.
-    longest: AtomicU64,
+    /// The longest lease that was asked for, in seconds. An extension without an answer may have been carried out: the lock is then
+    /// kept for longer than its holder may rely on.
+    longest: AtomicU32,
     /// The end of `max_hold`, or of a fixed lease that the store does not expire itself.
     ends: AtomicU64,
     pub(crate) renew_at: AtomicU64,
     /// The hold's due time on the agenda, guarded by the agenda's own lock; zero when it is not on it.
     pub(crate) due: AtomicU64,
     /// The index among the holds with the same due time.
-    pub(crate) seat: AtomicUsize,
+    pub(crate) seat: AtomicU32,
     pub(super) guards: Ranked<Guards, { rank::GUARDS }>,
 }
 
@@ -63,11 +63,11 @@ impl Hold {
             lease,
             slice_end: now + TURN_SLICE,
             deadline: AtomicU64::new(deadline.as_nanos()),
-            longest: AtomicU64::new(nanos(grant.claim.ttl.max(lease.ttl))),
+            longest: AtomicU32::new(seconds(grant.claim.ttl.max(lease.ttl))),
             ends: AtomicU64::new(ends.as_nanos()),
             renew_at: AtomicU64::new(renew_at.as_nanos()),
             due: AtomicU64::new(0),
-            seat: AtomicUsize::new(0),
+            seat: AtomicU32::new(0),
             guards: Ranked::default(),
             grant,
         })
@@ -154,12 +154,12 @@ impl Hold {
 
     /// An extension by this much is about to be sent.
     pub(crate) fn asks_for(&self, ttl: Duration) {
-        self.longest.fetch_max(nanos(ttl), Ordering::AcqRel);
+        self.longest.fetch_max(seconds(ttl), Ordering::AcqRel);
     }
 
     /// The moment by which the lease has expired in the store, whatever it has carried out without an answer.
     pub(crate) fn kept_until(&self) -> Moment {
-        let longest = Duration::from_nanos(self.longest.load(Ordering::Acquire));
+        let longest = Duration::from_secs(self.longest.load(Ordering::Acquire).into());
         self.deadline().unwrap_or(Moment::NEVER).max(self.core.now() + longest)
     }
 
@@ -210,8 +210,9 @@ impl Hold {
     }
 }
 
-fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+/// Whole seconds that are no less than this time: in a hold, of which there are many, every byte counts.
+fn seconds(time: Duration) -> u32 {
+    u32::try_from(time.as_secs()).unwrap_or(u32::MAX).saturating_add(1)
 }
 
 /// What is believed of a time that the store has answered: no more than it was asked for. A server whose clock was set back

@@ -155,10 +155,10 @@ impl Entries {
         let due = Moment::from_nanos(hold.due.swap(0, Ordering::Relaxed));
         let Entry::Occupied(mut entry) = self.by_due.entry(due) else { return false };
         let holds = entry.get_mut();
-        let seat = hold.seat.load(Ordering::Relaxed);
+        let seat = hold.seat.load(Ordering::Relaxed) as usize;
         holds.swap_remove(seat);
         match holds.get(seat) {
-            Some(moved) => moved.seat.store(seat, Ordering::Relaxed),
+            Some(moved) => moved.seat.store(seat as u32, Ordering::Relaxed),
             None if holds.is_empty() => _ = entry.remove(),
             None => {}
         }
@@ -168,7 +168,7 @@ impl Entries {
     fn put(&mut self, hold: &Arc<Hold>, due: Moment) {
         let holds = self.by_due.entry(due).or_default();
         hold.due.store(due.as_nanos(), Ordering::Relaxed);
-        hold.seat.store(holds.len(), Ordering::Relaxed);
+        hold.seat.store(holds.len() as u32, Ordering::Relaxed);
         holds.push(hold.clone());
     }
 }
