@@ -157,10 +157,12 @@ impl Hold {
         self.longest.fetch_max(seconds(ttl), Ordering::AcqRel);
     }
 
-    /// The moment by which the lease has expired in the store, whatever it has carried out without an answer.
-    pub(crate) fn kept_until(&self) -> Moment {
+    /// The moment by which the lease has expired in the store, whatever it has carried out without an answer. `known`: the deadline
+    /// of its holder.
+    pub(crate) fn kept_until(&self, known: Moment) -> Moment {
         let longest = Duration::from_secs(self.longest.load(Ordering::Acquire).into());
-        self.deadline().unwrap_or(Moment::NEVER).max(self.core.now() + longest)
+        // What lives with a session has no lease that could be longer than that.
+        if self.grant.ttl.is_some() { known.max(self.core.now() + longest) } else { known }
     }
 
     /// Applies the answer to an extension by `asked`. Never shortens; ignored once the last guard is gone.

@@ -222,7 +222,8 @@ impl ReleaseWork {
             // The first try may have used a connection other than the engine's.
             if at >= last || (tried && !error.is_retryable()) {
                 if may_succeed_later(&error) {
-                    release_later(core, self.claim().clone(), self.leave, self.hold.kept_until());
+                    let end = self.hold.kept_until(self.deadline);
+                    release_later(core, self.claim().clone(), self.leave, end);
                 }
                 return Err(core.at_the_server(error).with_name(&self.claim().name));
             }
