@@ -166,10 +166,12 @@ fn a_release_without_an_answer_does_not_keep_a_client_that_is_dropped() {
         drop(client.mutex("a").lease(Lease::renewed(S)).lock().wait().unwrap());
         clock.advance(S);
         if is_closed {
+            let used = client.clone();
             let closing = std::thread::spawn(move || client.close(S * 3).wait());
-            while !closing.is_finished() {
-                clock.advance(S / 10);
-            }
+            until("it is being closed", || used.holder("a").wait().is_err());
+            drop(used);
+            // Beyond its grace, and not to the end of the session, after which there is nothing left to release.
+            (0..40).for_each(|_| clock.advance(S / 10));
             assert!(closing.join().unwrap().is_err(), "it has released nothing");
         } else {
             drop(client);
