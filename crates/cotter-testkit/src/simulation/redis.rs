@@ -26,7 +26,8 @@ impl Redis {
     pub(super) fn start(mode: RedisMode, clock: MemberClock, links: Vec<Faults>, ttl: Duration) -> Self {
         let back = Arc::<AtomicU64>::default();
         let behind = back.clone();
-        let server = Server::new(move || micros(clock.wall()) - behind.load(Ordering::Relaxed));
+        let fine = FineClock::default();
+        let server = Server::new(move || fine.after(micros(clock.wall()) - behind.load(Ordering::Relaxed)));
         Self { mode, server: server.clone(), back, _connected: Wires::connected(server, links, ttl) }
     }
 
@@ -38,6 +39,21 @@ impl Redis {
 
     pub(super) fn set_back(&self, by: Duration) {
         self.back.fetch_add(by.as_micros() as u64, Ordering::Relaxed);
+    }
+}
+
+/// Virtual time stands still for a whole millisecond, in which a real server has many different times.
+#[derive(Default)]
+struct FineClock(AtomicU64);
+
+impl FineClock {
+    /// A later time within the millisecond, or one near the beginning of another.
+    fn after(&self, now: u64) -> u64 {
+        let last = self.0.load(Ordering::Relaxed);
+        let is_same = (last.saturating_sub(999)..=last).contains(&now);
+        let at = if is_same { last + 1 } else { now + now / 1_000 * 37 % 500 };
+        self.0.store(at, Ordering::Relaxed);
+        at
     }
 }
 
