@@ -7,7 +7,6 @@ use crate::jobs::store_time;
 use crate::notes::{Added, Arguments, OneShotKey, one_shots, tell_one_shots};
 use crate::{Error, Jobs, Requested, Result, UnixTime};
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 /// What has come of a request to run [all slots of some time](Jobs::backfill).
 #[non_exhaustive]
@@ -26,8 +25,6 @@ pub enum Backfill {
     },
 }
 
-/// The smallest step of time.
-const TICK: Duration = Duration::from_nanos(1);
 /// The largest number of slots that is counted.
 const MAX_COUNTED: usize = 10_000;
 
@@ -159,7 +156,7 @@ fn check_time(job: &str, at: UnixTime, now: UnixTime) -> Result<()> {
 
 /// The slots before one instant, and from another on.
 fn nearest(slots: &KnownSlots, from: UnixTime, to: UnixTime) -> String {
-    match (slots.before(from), slots.after(to - TICK)) {
+    match (slots.before(from), slots.at_or_after(to)) {
         (Some(before), Some(after)) => format!("the nearest ones are {before} and {after}"),
         (Some(only), None) | (None, Some(only)) => format!("the nearest one is {only}"),
         (None, None) => "it has none".to_owned(),

@@ -27,11 +27,15 @@ impl KnownSlots {
     }
 
     pub(crate) fn has(&self, at: UnixTime) -> bool {
-        self.after(at - TICK) == Some(at)
+        self.at_or_after(at) == Some(at)
+    }
+
+    pub(crate) fn at_or_after(&self, at: UnixTime) -> Option<UnixTime> {
+        self.after(at - TICK)
     }
 
     /// The first slot after an instant.
-    pub(crate) fn after(&self, at: UnixTime) -> Option<UnixTime> {
+    fn after(&self, at: UnixTime) -> Option<UnixTime> {
         let calendar = &self.trigger.1;
         match self.trigger.0 {
             Kind::Rate(period) => {
@@ -57,7 +61,7 @@ impl KnownSlots {
 
     /// The slots from one instant on and before another.
     pub(crate) fn between(&self, from: UnixTime, to: UnixTime) -> impl Iterator<Item = UnixTime> {
-        let next = move |slot: UnixTime| self.after(slot).filter(|slot| *slot < to);
-        std::iter::successors(next(from - TICK), move |slot| next(*slot))
+        std::iter::successors(self.at_or_after(from), |slot| self.after(*slot))
+            .take_while(move |slot| *slot < to)
     }
 }

@@ -29,6 +29,15 @@ async fn begin(world: &World, takes: std::time::Duration) -> Replica {
     replica
 }
 
+/// A run is in progress, so that whatever is requested waits.
+async fn busy(world: &World) -> (Replica, Jobs) {
+    let replica = begin(world, S * 10).await;
+    let jobs = jobs(&replica);
+    jobs.trigger("a").await.unwrap();
+    sleep(S).await;
+    (replica, jobs)
+}
+
 async fn ids(jobs: &Jobs) -> Vec<String> {
     jobs.pending().await.unwrap().into_iter().map(|run| run.id).collect()
 }
@@ -59,10 +68,7 @@ async fn a_slot_is_run_as_if_it_were_due() {
 #[tokio::test(start_paused = true)]
 async fn a_slot_that_waits_is_requested_once() {
     let world = World::new();
-    let replica = begin(&world, S * 10).await;
-    let jobs = jobs(&replica);
-    jobs.trigger("a").await.unwrap();
-    sleep(S).await;
+    let (replica, jobs) = busy(&world).await;
     let first = jobs.trigger_slot("a", day(5)).await.unwrap();
     let second = jobs.trigger_slot("a", day(5)).await.unwrap();
     let waiting = ids(&jobs).await;
@@ -189,10 +195,7 @@ async fn a_slot_runs_and_is_repeated_while_the_job_is_paused() {
 #[tokio::test(start_paused = true)]
 async fn an_earlier_version_runs_the_slot_as_well() {
     let world = World::new();
-    let replica = begin(&world, S * 10).await;
-    let jobs = jobs(&replica);
-    jobs.trigger("a").await.unwrap();
-    sleep(S).await;
+    let (replica, jobs) = busy(&world).await;
     let request = jobs.trigger_slot("a", day(5)).await.unwrap();
     let mut rewritten = 0;
     for shard in 0..64 {
@@ -213,10 +216,7 @@ async fn an_earlier_version_runs_the_slot_as_well() {
 #[tokio::test(start_paused = true)]
 async fn a_request_that_is_cancelled_has_no_run() {
     let world = World::new();
-    let replica = begin(&world, S * 10).await;
-    let jobs = jobs(&replica);
-    jobs.trigger("a").await.unwrap();
-    sleep(S).await;
+    let (replica, jobs) = busy(&world).await;
     let request = jobs.trigger_slot("a", day(5)).await.unwrap();
     assert!(jobs.cancel("a@2020-01-05T00:00:00Z").await.unwrap());
     assert_eq!(jobs.ended(&request).await.unwrap(), None);

@@ -33,16 +33,16 @@ where
     });
 }
 
-/// Undoes a claim of which a request may still be in flight. `waits`: it may have joined the queue.
-pub(crate) fn undo_unknown(core: &Arc<Core>, claim: Claim, carrier: &Carrier, waits: bool) {
-    let open = Open { unknown: true, ..Open::new(core, claim).waiting(waits) };
-    in_background(core, settle(core.clone(), carrier.clone(), open));
-}
-
 /// Undoes a claim that waits, or was granted, and of which no request is in flight.
 pub(crate) fn undo(core: &Arc<Core>, claim: Claim) {
     let open = Open::new(core, claim).waiting(true);
     in_background(core, settle(core.clone(), Carrier::default(), open));
+}
+
+/// Undoes a claim of which a request may still be in flight. `waits`: it may have joined the queue.
+pub(crate) fn undo_unknown(core: &Arc<Core>, claim: Claim, carrier: &Carrier, waits: bool) {
+    let open = Open { unknown: true, ..Open::new(core, claim).waiting(waits) };
+    in_background(core, settle(core.clone(), carrier.clone(), open));
 }
 
 /// The same for a claim that may have taken over what another one held, whose tokens were used.

@@ -144,8 +144,8 @@ impl Drop for FirstTry {
         let state = std::mem::replace(&mut *self.attempt.lock(), State::Done);
         match state {
             State::Sent(pending, _) => {
-                let SharedTry { claim, carrier, .. } = &*self.attempt;
-                abandon(&self.core, claim.clone(), carrier.clone(), self.attempt.waits, pending);
+                let SharedTry { claim, carrier, waits, .. } = &*self.attempt;
+                abandon(&self.core, claim.clone(), carrier.clone(), *waits, pending);
                 self.attempt.settle();
                 change(&self.core, &self.line, |state| state.first_try_over());
             }
