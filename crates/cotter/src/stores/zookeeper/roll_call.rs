@@ -26,7 +26,7 @@ use std::time::Duration;
 /// The time after which a waiter marks its node. Most waits of a lock that is passed on quickly are over by then, and cost no write.
 pub(super) const MARK_AFTER: Duration = Duration::from_millis(100);
 /// The time in which a waiter whose turn it is takes the lock, or is passed over.
-const GRACE: Duration = Duration::from_millis(1400);
+const GRACE: Duration = Duration::from_millis(1200);
 /// The time between two looks, for each one before that may be a dead waiter: so many in a line ask no more than a few.
 pub(super) const PERIOD: Duration = Duration::from_millis(500);
 /// The nodes that are read at once.
