@@ -2,9 +2,9 @@
 
 use crate::store::Chosen;
 use clap::Args;
-use cotter::backend::Capabilities;
-use cotter::{Client, Finding, Info, Level, Severity};
+use cotter::{Client, Finding, Info, Severity};
 use cotter_console::duration::millis;
+use cotter_console::promise::{abilities, level, lifetime, promise, promised};
 use cotter_console::{Console, Exit, Failure, clean};
 use cotter_scheduler::Zone;
 use serde_json::json;
@@ -84,53 +84,4 @@ fn as_json(info: &Info, findings: &[Finding]) -> String {
         "findings": findings,
     });
     format!("{report}\n")
-}
-
-/// The level of the store, taking the findings into account.
-fn promised(info: &Info, findings: &[Finding]) -> Level {
-    findings.iter().filter_map(|f| f.level).fold(info.level, Level::min)
-}
-
-/// The level in words, with what is to blame for it.
-fn promise(info: &Info, findings: &[Finding]) -> String {
-    let (left, of_store) = (promised(info, findings), info.level);
-    let text = level(left).1;
-    let mut culprits: Vec<&str> = findings
-        .iter()
-        .filter(|f| f.level.is_some_and(|level| level < of_store))
-        .map(|f| &*f.subject)
-        .collect();
-    culprits.dedup();
-    if left < of_store {
-        return format!("{text}, because of: {}", culprits.join(", "));
-    }
-    match findings.iter().any(|f| f.severity >= Severity::Problem) {
-        true => format!("{text}, once the problems below are solved"),
-        false => text.to_owned(),
-    }
-}
-
-fn level(level: Level) -> (&'static str, &'static str) {
-    match level {
-        Level::BestEffort => ("L0", "L0, best effort: two holders are possible"),
-        Level::LeaseExclusive => ("L1", "L1, lease-exclusive: no two holders within their own validity"),
-        _ => ("unknown", "a level that this version of cotter does not know"),
-    }
-}
-
-fn lifetime(capabilities: Capabilities) -> &'static str {
-    if capabilities.leases { "a lock ends with its lease" } else { "a lock ends with its process or session" }
-}
-
-/// The capabilities that commands make use of: the key for programs, the text for people, and whether the store has it.
-fn abilities(capabilities: Capabilities) -> [(&'static str, &'static str, bool); 7] {
-    [
-        ("leases", "leases", capabilities.leases),
-        ("shared_locks", "shared locks", capabilities.shared),
-        ("permits", "semaphores", capabilities.permits),
-        ("latches", "latches", capabilities.swap),
-        ("elections", "elections", capabilities.notes && capabilities.records),
-        ("tickets", "tickets", capabilities.tickets),
-        ("keep_for", "keeping a lock without a process", capabilities.keep_for),
-    ]
 }

@@ -7,6 +7,7 @@ use crate::watching::{Changes, Watch, page, watch};
 use clap::Args;
 use cotter::{Client, Filter, Name, Record};
 use cotter_console::duration::{since, words};
+use cotter_console::lock::{mode, permits, token};
 use cotter_console::{Console, Exit, Failure, clean};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -138,7 +139,7 @@ fn with(row: [String; 7], last: String) -> Vec<String> {
 
 /// The permits taken and their limit, for each line of a name.
 fn taken(record: &Record) -> Vec<String> {
-    let first = show::permits(record).map_or_else(|| "-".to_owned(), |p| format!("{}/{}", p.taken, p.limit));
+    let first = permits(record).map_or_else(|| "-".to_owned(), |p| format!("{}/{}", p.taken, p.limit));
     let rows = record.holders.len() + usize::from(record.unlisted > 0);
     let others = (1..rows).map(|_| String::new());
     std::iter::once(first).chain(others).collect()
@@ -163,10 +164,10 @@ fn lines(record: &Record) -> Vec<[String; 7]> {
         [
             first(&name),
             clean(&holder.label),
-            show::mode(holder.mode),
+            mode(holder.mode),
             holder.since.map_or_else(none, |then| words(since(then))),
             holder.remaining.map_or_else(none, words),
-            show::token(holder).unwrap_or_else(none),
+            token(holder).unwrap_or_else(none),
             first(&waiting),
         ]
     };

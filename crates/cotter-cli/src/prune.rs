@@ -1,10 +1,10 @@
 //! `cotter prune`: deletes what is left of names that nobody uses any more.
 
-use crate::show::stamp;
 use crate::store::Chosen;
 use clap::Args;
 use cotter::{Client, PruneOrder, PruneOutcome, Pruned};
 use cotter_console::duration::{parse, since, words};
+use cotter_console::lock::stamp;
 use cotter_console::{Console, Exit, Failure, clean};
 use serde_json::json;
 use std::io::Write;

@@ -4,10 +4,10 @@ use crate::store::Chosen;
 use clap::Args;
 use cotter::{Client, Filter, Holder, Mode, Name, Record};
 use cotter_console::duration::{millis, since, words};
+use cotter_console::lock::{Permits, kind, mode, permits, stamp, token};
 use cotter_console::{Console, Exit, Failure, clean};
 use serde::Serialize;
 use std::io::Write;
-use std::time::SystemTime;
 
 /// Show one lock
 ///
@@ -121,61 +121,12 @@ impl<'a> From<&'a Holder> for HolderJson<'a> {
         };
         Self {
             label: &holder.label,
-            mode: word(holder.mode),
+            mode: kind(holder.mode),
             permits,
             token: token(holder),
             pid: holder.pid,
             since: holder.since.map(stamp),
             remaining_ms: holder.remaining.map(millis),
         }
-    }
-}
-
-/// The token, or `None` if the store has no tokens.
-pub(crate) fn token(holder: &Holder) -> Option<String> {
-    (holder.token.get() > 0).then(|| holder.token.to_string())
-}
-
-/// The permits of a semaphore that is in use.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub(crate) struct Permits {
-    /// More than the limit, for a while, after that was lowered.
-    pub(crate) taken: u64,
-    pub(crate) limit: u32,
-}
-
-/// The permits of this name; `None` for a lock.
-pub(crate) fn permits(record: &Record) -> Option<Permits> {
-    let each = record.holders.iter().filter_map(|holder| match holder.mode {
-        Mode::Permits { take, of } => Some((u64::from(take), of)),
-        _ => None,
-    });
-    let (taken, limits): (Vec<_>, Vec<_>) = each.unzip();
-    Some(Permits { taken: taken.iter().sum(), limit: *limits.first()? })
-}
-
-/// The mode, with the number of permits, for people.
-pub(crate) fn mode(mode: Mode) -> String {
-    match mode {
-        Mode::Permits { take: 1, .. } => "1 permit".to_owned(),
-        Mode::Permits { take, .. } => format!("{take} permits"),
-        other => word(other).to_owned(),
-    }
-}
-
-fn word(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Exclusive => "exclusive",
-        Mode::Shared => "shared",
-        Mode::Permits { .. } => "permits",
-        _ => "unknown",
-    }
-}
-
-/// RFC 3339 in UTC, to the millisecond.
-pub(crate) fn stamp(time: SystemTime) -> String {
-    match jiff::Timestamp::try_from(time) {
-        Ok(time) => format!("{time:.3}"),
-        Err(_) => "unknown".into(),
     }
 }

@@ -8,7 +8,9 @@ pub mod duration;
 mod encoded;
 mod exit;
 mod journal;
+pub mod lock;
 mod output;
+pub mod promise;
 mod status_line;
 mod stop_signals;
 

@@ -1,9 +1,9 @@
 //! The waiting line: who holds the lock, and whether the store answers.
 
 use super::held::{inside, is_held_above};
-use crate::show::{self, Permits};
 use cotter::{Client, ErrorKind, Name, Record};
 use cotter_console::duration::{since, words};
+use cotter_console::lock::{self, Permits};
 use cotter_console::{Console, Failure, StatusLine, clean};
 use std::future::pending;
 use std::io::Write;
@@ -180,7 +180,7 @@ pub(super) fn busy_message(wait: Option<Duration>, name: &Name, record: Option<&
 
 /// How many permits are taken; `None` for a lock.
 fn permits(record: &Record) -> Option<String> {
-    show::permits(record).map(|Permits { taken, limit }| format!("{taken} of {limit} permits taken"))
+    lock::permits(record).map(|Permits { taken, limit }| format!("{taken} of {limit} permits taken"))
 }
 
 fn held_by(record: &Record) -> Option<String> {
