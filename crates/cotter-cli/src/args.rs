@@ -134,6 +134,8 @@ pub(crate) enum Command {
     Schedule(Schedule),
     Jobs(Jobs),
     Cron(Cron),
+    #[cfg(feature = "dashboard")]
+    Dashboard(cotter_dashboard::Dashboard),
     #[cfg(feature = "demo")]
     Bench(cotter_demo::Bench),
     #[cfg(feature = "demo")]
@@ -201,5 +203,6 @@ mod tests {
         let has = |name: &str| Cli::command().find_subcommand(name).is_some();
         assert_eq!(["bench", "demo", "run"].map(has), [cfg!(feature = "demo"), cfg!(feature = "demo"), true]);
         assert_eq!(has("verify"), cfg!(feature = "verify"));
+        assert_eq!(has("dashboard"), cfg!(feature = "dashboard"));
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 /// A command that this build does not have is left out.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Locks", &["run", "list", "show", "evict", "acquire", "renew", "release"]),
+    ("Locks", &["run", "list", "show", "evict", "acquire", "renew", "release", "dashboard"]),
     ("Elections and latches", &["elect", "latch"]),
     ("Scheduled jobs", &["schedule", "jobs", "cron"]),
     ("Stores", &["doctor", "migrate", "prune", "bench"]),

@@ -15,8 +15,8 @@
 //! | `prometheus`, `nearest` | the text format of Prometheus; suggestions |
 //! | `exit_codes`, `raise` | the table of exit codes; ending by a signal |
 //!
-//! `cotter bench` and `cotter demo` are in `cotter-demo`, `cotter verify` is in `cotter-verify`, and what all commands share is in
-//! `cotter-console`.
+//! `cotter bench` and `cotter demo` are in `cotter-demo`, `cotter verify` and `cotter dashboard` in crates of their names, and what
+//! all commands share is in `cotter-console`.
 
 mod args;
 mod command;
@@ -51,6 +51,8 @@ mod watching;
 
 use args::{Cli, Command};
 use command::signals::{Signals, keep_children, keep_going_at_the_file_limit, until_stopped};
+#[cfg(feature = "dashboard")]
+use cotter::Client;
 use cotter_console::{Console, Exit, Failure};
 use std::process::ExitCode;
 
@@ -146,6 +148,8 @@ async fn ask(command: &Command, store: &store::Chosen, console: &Console) -> Res
         Command::Doctor(args) => doctor::run(args, store, console).await,
         Command::Migrate(args) => migrate::run(args, store, console).await,
         Command::Prune(args) => prune::run(args, store, console).await,
+        #[cfg(feature = "dashboard")]
+        Command::Dashboard(args) => args.run(store.connect(Client::builder(), console).await?, console).await,
         _ => unreachable!("answered above"),
     }
 }

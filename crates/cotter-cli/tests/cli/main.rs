@@ -6,6 +6,8 @@ mod boards;
 mod clear_orders;
 mod clusters;
 mod config;
+#[cfg(feature = "dashboard")]
+mod dashboard;
 mod databases;
 mod elect;
 mod env;

@@ -25,7 +25,7 @@ pub(super) fn address(run: &mut Running) -> String {
 }
 
 /// The answer to these bytes, empty if there is none.
-fn ask(at: &str, request: &str) -> String {
+pub(crate) fn ask(at: &str, request: &str) -> String {
     let mut stream = TcpStream::connect(at).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
     let mut answer = String::new();
@@ -33,11 +33,11 @@ fn ask(at: &str, request: &str) -> String {
     answer
 }
 
-pub(super) fn get(at: &str, path: &str) -> String {
+pub(crate) fn get(at: &str, path: &str) -> String {
     ask(at, &format!("GET {path} HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\n\r\n"))
 }
 
-fn status(answer: &str) -> &str {
+pub(crate) fn status(answer: &str) -> &str {
     answer.split(' ').nth(1).unwrap_or_default()
 }
 

@@ -12,7 +12,7 @@ mod labels;
 mod leased;
 mod limits;
 mod log;
-mod metrics;
+pub(crate) mod metrics;
 mod one_shots;
 mod operators;
 mod orphans;

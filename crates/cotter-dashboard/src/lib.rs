@@ -1,0 +1,23 @@
+//! `cotter dashboard`: the locks of a store in a browser.
+//!
+//! The command is arguments for clap, with a `run` of its own. It reads, and changes nothing.
+//!
+//! | module | concept |
+//! |---|---|
+//! | `args` | the arguments |
+//! | `listing` | what the store holds, asked for once a second for all who look |
+//! | `changes` | what has changed from one listing to the next |
+//! | `table` | the locks as lines: which ones, in which order |
+//! | `pages` | the pages, from the templates in `templates/` |
+//! | `server` | addresses, and pages that go on by themselves |
+//! | `shield` | whose requests are answered, and what a browser may do with the answers |
+
+mod args;
+mod changes;
+mod listing;
+mod pages;
+mod server;
+mod shield;
+mod table;
+
+pub use args::Dashboard;

@@ -1,0 +1,164 @@
+//! What the store holds. It is asked at most once a second, however many look, and only while somebody does.
+
+use crate::changes::Changes;
+use cotter::{Client, Filter, Finding, Name, Record};
+use cotter_console::chain;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use tokio::sync::Mutex;
+use tokio::time::{Instant, timeout};
+
+/// The time between two listings.
+pub(crate) const PERIOD: Duration = Duration::from_secs(1);
+/// A store that has not answered for this long is shown as silent. Its own limit is usually shorter.
+const LIMIT: Duration = Duration::from_secs(5);
+/// The time between two examinations of the store, each of which takes a lock and gives it back.
+const EXAMINE_EVERY: Duration = Duration::from_secs(30);
+
+/// All locks that are held, as of one listing.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct View {
+    pub(crate) locks: BTreeMap<Name, Record>,
+    /// When the store was last heard, if ever, by this host's clock.
+    pub(crate) as_of: Option<SystemTime>,
+    /// Why the last listing failed; the locks are those of the last one that has not.
+    pub(crate) trouble: Option<String>,
+    /// What has to be said about a listing of this store.
+    pub(crate) cautions: Vec<String>,
+    pub(crate) changes: Changes,
+}
+
+/// What the examination of the store has found.
+#[derive(Debug, Clone)]
+pub(crate) struct Examined {
+    pub(crate) findings: Result<Vec<Finding>, String>,
+    pub(crate) at: SystemTime,
+}
+
+/// The listings of a store.
+#[derive(Debug)]
+pub(crate) struct Listing {
+    pub(crate) client: Client,
+    view: Mutex<(Option<Instant>, Arc<View>)>,
+    examined: Mutex<Option<(Instant, Examined)>>,
+}
+
+impl Listing {
+    pub(crate) fn new(client: Client) -> Self {
+        Self { client, view: Mutex::default(), examined: Mutex::default() }
+    }
+
+    /// The locks as of now, or of a second ago. All who ask in the meantime wait for the same listing.
+    ///
+    /// Cancel safety: whoever asks next begins anew, a second later.
+    pub(crate) async fn view(&self) -> Arc<View> {
+        let mut known = self.view.lock().await;
+        if known.0.is_some_and(|asked| asked.elapsed() < PERIOD) {
+            return known.1.clone();
+        }
+        known.0 = Some(Instant::now());
+        let mut view = View::clone(&known.1);
+        match timeout(LIMIT, self.list()).await {
+            Ok(Ok((locks, cautions))) => view.renew(locks, cautions),
+            Ok(Err(error)) => view.trouble = Some(chain(&error)),
+            Err(_) => view.trouble = Some(format!("it has not answered for {} s", LIMIT.as_secs())),
+        }
+        *known = (Some(Instant::now()), Arc::new(view));
+        known.1.clone()
+    }
+
+    async fn list(&self) -> cotter::Result<(BTreeMap<Name, Record>, Vec<String>)> {
+        let mut records = self.client.admin().list(Filter::held());
+        let mut locks = BTreeMap::new();
+        // A store may list a name twice.
+        while let Some(record) = records.next().await? {
+            locks.insert(record.name.clone(), record);
+        }
+        Ok((locks, records.caution().into_iter().map(str::to_owned).collect()))
+    }
+
+    /// What `cotter doctor` says.
+    pub(crate) async fn examined(&self) -> Examined {
+        let mut known = self.examined.lock().await;
+        if let Some((at, examined)) = &*known
+            && at.elapsed() < EXAMINE_EVERY
+        {
+            return examined.clone();
+        }
+        let findings = match timeout(LIMIT, self.client.admin().diagnose()).await {
+            Ok(findings) => findings.map_err(|error| chain(&error)),
+            Err(_) => Err(format!("it has not answered for {} s", LIMIT.as_secs())),
+        };
+        let examined = Examined { findings, at: SystemTime::now() };
+        *known = Some((Instant::now(), examined.clone()));
+        examined
+    }
+}
+
+impl View {
+    fn renew(&mut self, locks: BTreeMap<Name, Record>, cautions: Vec<String>) {
+        let now = SystemTime::now();
+        // Nothing is known of the time before the first listing.
+        if self.as_of.is_some() {
+            self.changes.note(&self.locks, &locks, now);
+        }
+        (self.locks, self.cautions, self.as_of, self.trouble) = (locks, cautions, Some(now), None);
+    }
+
+    /// How old what it shows is.
+    pub(crate) fn age(&self) -> Duration {
+        self.as_of.map(cotter_console::duration::since).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cotter::memory::{Faults, Store};
+
+    async fn client() -> (Faults, Client) {
+        let faults = Faults::new();
+        let store = Store::with_faults(&faults);
+        (faults, Client::builder().connect_to(store).await.unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_store_that_is_down_leaves_its_last_locks_with_the_reason() {
+        let (faults, client) = client().await;
+        let guard = client.mutex("backup").lock().await.unwrap();
+        let listing = Listing::new(client.clone());
+        assert_eq!(listing.view().await.locks.len(), 1);
+        faults.set_down(true);
+        let old = wait_for(&listing, |view| view.trouble.is_some()).await;
+        assert_eq!(old.locks.len(), 1, "violation[forgotten-in-an-outage]");
+        faults.set_down(false);
+        drop(guard);
+        let new = wait_for(&listing, |view| view.trouble.is_none() && view.locks.is_empty()).await;
+        assert_eq!(new.changes.of("backup").count(), 1, "its end is told");
+    }
+
+    async fn wait_for(listing: &Listing, is_so: impl Fn(&View) -> bool) -> Arc<View> {
+        loop {
+            let view = listing.view().await;
+            if is_so(&view) {
+                return view;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn all_who_look_share_one_listing() {
+        let (_, client) = client().await;
+        let listing = Arc::new(Listing::new(client));
+        let looks: Vec<_> =
+            (0..20).map(|_| listing.clone()).map(|l| tokio::spawn(async move { l.view().await })).collect();
+        let mut views = Vec::new();
+        for look in looks {
+            views.push(look.await.unwrap());
+        }
+        let first = &views[0];
+        assert!(views.iter().all(|view| Arc::ptr_eq(view, first)), "violation[a-listing-for-each]");
+    }
+}
