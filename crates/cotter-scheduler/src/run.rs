@@ -157,7 +157,8 @@ impl fmt::Debug for Run {
     }
 }
 
-/// The return types of a job's work: nothing, or a `Result` whose error implements `Display`.
+/// The return types of a job's work: nothing, or a `Result` whose error implements `Display`. It is written as `{:#}` writes it, which
+/// with `anyhow` and `eyre` includes the causes.
 pub trait Outcome: Send + 'static {
     /// Converts the error to text.
     ///
@@ -174,7 +175,7 @@ impl Outcome for () {
 
 impl<E: fmt::Display + Send + 'static> Outcome for Result<(), E> {
     fn outcome(self) -> Result<(), String> {
-        self.map_err(|e| e.to_string())
+        self.map_err(|e| format!("{e:#}"))
     }
 }
 

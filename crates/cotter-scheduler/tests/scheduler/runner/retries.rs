@@ -4,6 +4,7 @@ use super::world::{MS, Replica, S, World, sleep};
 use cotter_scheduler::{Entry, EventKind, Job, Jobs, OnCrash, Run, Trigger};
 use cotter_testkit::faulty::{Faults, Faulty, Plan};
 use cotter_testkit::history::{Kind, demand};
+use std::fmt;
 
 const RETRIES: u32 = 2;
 /// With the first one.
@@ -28,6 +29,28 @@ async fn history(replica: &Replica) -> Vec<Entry> {
 
 fn words(history: &[Entry]) -> Vec<&'static str> {
     history.iter().map(|entry| entry.ending.word()).collect()
+}
+
+/// As `anyhow` has it: the causes are in the alternate form only.
+struct Caused;
+
+impl fmt::Display for Caused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if f.alternate() { "no import: no route to host" } else { "no import" })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_is_recorded_with_its_causes() {
+    let world = World::new();
+    let hourly = Trigger::fixed_rate(S * 3600).unwrap();
+    let replica =
+        world.start(|s| s.job(Job::new("a", hourly, |_: Run| async { Err::<(), _>(Caused) }))).await;
+    sleep(S).await;
+    let history = history(&replica).await;
+    let told = history.first().and_then(|entry| entry.ending.reason()).unwrap_or_default();
+    demand(told == "no import: no route to host", Kind::Untrue, format!("the causes are missing: {told:?}"));
+    replica.stop().await;
 }
 
 /// A crash uses up none of the retries, whenever it comes.
