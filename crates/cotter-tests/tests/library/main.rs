@@ -31,6 +31,7 @@
 //! | `namespaces` | a network that drops whatever is sent |
 //! | `next_host` | a server that is left for the next one of the URL |
 //! | `players` | clients that want one lock while servers change places |
+//! | `programs` | the programs of `programs/`, on real servers |
 //! | `long_run` | programs that stand between clients and servers, in the long run only |
 //! | `kept` | names that stay locked after the release |
 //! | `silent` | a store that does not answer |
@@ -122,6 +123,8 @@ mod placement;
 mod players;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(all(feature = "etcd", feature = "postgres", feature = "redis"))]
+mod programs;
 mod proofs;
 #[cfg(feature = "redis")]
 mod quorum;

@@ -1,0 +1,7 @@
+diesel::table! {
+    orders (id) {
+        id -> Int8,
+        state -> Text,
+        fence -> Int8,
+    }
+}
