@@ -34,6 +34,7 @@
 //! | `programs` | the programs of `programs/`, on real servers |
 //! | `long_run` | programs that stand between clients and servers, in the long run only |
 //! | `kept` | names that stay locked after the release |
+//! | `shown` | pages that show a program |
 //! | `silent` | a store that does not answer |
 //! | `interrupted` | waits in a store that fails now and then |
 //! | `deserted` | waiters that leave while their store cannot be reached |
@@ -136,6 +137,7 @@ mod rwlock;
 mod semaphore;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod shedlock;
+mod shown;
 mod silent;
 mod slow_subscriber;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
