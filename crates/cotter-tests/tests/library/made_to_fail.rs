@@ -65,6 +65,19 @@ fn a_lazy_client_connects_when_the_store_is_there() {
     assert_eq!(Client::builder().connect_lazy("memroy:").unwrap_err().kind(), ErrorKind::Config);
 }
 
+#[test]
+fn a_lazy_client_of_a_store_that_is_down_connects_when_it_is_back() {
+    let (faults, store) = store();
+    faults.set_down(true);
+    let lazy = Client::builder().connect_lazy_to(store.clone());
+    assert_eq!(lazy.get().wait().unwrap_err().kind(), ErrorKind::Unavailable);
+    faults.set_down(false);
+    let guard = lazy.get().wait().unwrap().mutex("a").lock().wait().unwrap();
+    let other = Client::builder().connect_to(store).wait().unwrap();
+    assert!(other.mutex("a").try_lock().wait().unwrap().is_none(), "it is that store");
+    guard.finish().wait().unwrap();
+}
+
 /// Nothing listens there, and later something does.
 #[test]
 #[cfg(feature = "redis")]

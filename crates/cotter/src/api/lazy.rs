@@ -6,8 +6,8 @@ use std::fmt;
 use std::sync::Arc;
 use tokio::sync::OnceCell;
 
-/// A client that connects when it is first asked for, from [`Builder::connect_lazy`]. Cheap to clone; all clones share one
-/// client.
+/// A client that connects when it is first asked for, from [`Builder::connect_lazy`] or [`Builder::connect_lazy_to`]. Cheap to
+/// clone; all clones share one client.
 ///
 /// A service that keeps one of these starts while its store is away, and answers those of its requests that need no lock.
 ///

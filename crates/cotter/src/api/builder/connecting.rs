@@ -92,6 +92,24 @@ impl Builder {
         Ok(LazyClient::new(self, url::parse(url.as_ref())?))
     }
 
+    /// Like [`connect_lazy`](Self::connect_lazy), for a store that was constructed in code: with a driver's settings, with passwords
+    /// by callback, or in memory, to test a service whose store is away when it starts.
+    ///
+    /// ```
+    /// # use cotter::{Client, ErrorKind, memory};
+    /// # fn main() -> cotter::Result<()> {
+    /// let faults = memory::Faults::new();
+    /// faults.set_down(true);
+    /// let locks = Client::builder().connect_lazy_to(memory::Store::with_faults(&faults));
+    /// assert_eq!(locks.get().wait().unwrap_err().kind(), ErrorKind::Unavailable);
+    /// faults.set_down(false);
+    /// locks.get().wait()?.mutex("order:7").lock().wait()?.finish().wait()
+    /// # }
+    /// ```
+    pub fn connect_lazy_to(self, store: impl Connect) -> LazyClient {
+        LazyClient::new(self, Arc::new(store))
+    }
+
     fn prepare(self, store: Result<Arc<dyn Connect>>) -> Op<()> {
         Op::detached(async move {
             let (engine, store) = (self.engine()?, store?);
