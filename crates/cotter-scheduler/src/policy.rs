@@ -119,6 +119,17 @@ impl Ending {
         Self::all("").into_iter().map(|ending| ending.word())
     }
 
+    /// The first letter of its name, which it shares with no other.
+    pub(crate) fn letter(&self) -> char {
+        self.word().chars().next().unwrap_or_default()
+    }
+
+    /// The ending with this letter, without a reason. That of a newer version is a failure.
+    pub(crate) fn of_letter(letter: char) -> Self {
+        let known = Self::all("").into_iter().find(|ending| ending.letter() == letter);
+        known.unwrap_or_else(|| Self::Failed(String::new()))
+    }
+
     /// Whether [`retries`](crate::Job::retries) apply.
     pub(crate) fn may_be_retried(&self) -> bool {
         matches!(self, Self::Failed(_) | Self::Panicked(_) | Self::TimedOut)

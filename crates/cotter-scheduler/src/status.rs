@@ -57,6 +57,9 @@ pub struct JobStatus {
     pub ended: Option<UnixTime>,
     /// How the last run ended.
     pub ending: Option<Ending>,
+    /// How the last ten runs and attempts ended, oldest first, without their reasons. Of runs of an earlier version of
+    /// this crate, there may be fewer.
+    pub last_endings: Vec<Ending>,
     /// The hosts that have another definition of the job and stand by, as far as they were seen in the last minutes.
     pub standby: Vec<StandsBy>,
     /// What the next run waits for, as the schedulers have said that were about to start it; empty if it does not wait, or not for
@@ -148,6 +151,7 @@ pub(crate) fn status(
         started: run.map(|run| run.started),
         ended: run.and_then(|run| run.ended),
         ending: run.and_then(|run| run.ending()),
+        last_endings: state.last_endings(),
         standby: Vec::new(),
         waits: Vec::new(),
         no_worker_on: Vec::new(),

@@ -1,5 +1,6 @@
 //! `cotter jobs list`.
 
+use super::runs::has_failed;
 use crate::table;
 use cotter_console::duration::{relative, words};
 use cotter_console::{Console, Failure, clean};
@@ -39,12 +40,22 @@ pub(super) fn print(
     }
     match width {
         Width::Narrow => {
-            let head = ["JOB", "STATE", "NEXT", "LAST RUN", "TOOK", "OUTCOME"];
+            let head = ["JOB", "STATE", "NEXT", "LAST RUN", "LAST 10", "OUTCOME"];
             table::print(head, jobs.iter().map(|job| narrow(job, now)), console)
         }
         Width::Wide => {
-            let head =
-                ["JOB", "STATE", "NEXT", "LAST RUN", "HOST", "TOOK", "OUTCOME", "LAST SUCCESS", "TRIGGER"];
+            let head = [
+                "JOB",
+                "STATE",
+                "NEXT",
+                "LAST RUN",
+                "HOST",
+                "TOOK",
+                "LAST 10",
+                "OUTCOME",
+                "LAST SUCCESS",
+                "TRIGGER",
+            ];
             table::print(head, jobs.iter().map(|job| wide(job, now)), console)
         }
     }
@@ -65,12 +76,12 @@ fn narrow(job: &JobStatus, now: UnixTime) -> [String; 6] {
         full_state(job, now),
         or_none(job.retry_at.or(job.next_slot).map(from_now)),
         or_none(job.started.map(from_now)),
-        or_none(took(job)),
+        last_runs(job),
         or_none(outcome(job)),
     ]
 }
 
-fn wide(job: &JobStatus, now: UnixTime) -> [String; 9] {
+fn wide(job: &JobStatus, now: UnixTime) -> [String; 10] {
     [
         clean(&job.name),
         full_state(job, now),
@@ -78,6 +89,7 @@ fn wide(job: &JobStatus, now: UnixTime) -> [String; 9] {
         or_none(job.started.map(millis)),
         or_none(job.host.as_deref().map(clean)),
         or_none(took(job)),
+        last_runs(job),
         or_none(outcome(job)),
         or_none(job.succeeded.map(millis)),
         clean(&job.trigger),
@@ -96,6 +108,16 @@ fn full_state(job: &JobStatus, now: UnixTime) -> String {
 
 fn took(job: &JobStatus) -> Option<String> {
     job.started.zip(job.ended).map(|(from, to)| words(to.since(from)))
+}
+
+/// A character for each of the last runs, the newest last.
+fn last_runs(job: &JobStatus) -> String {
+    let one = |ending: &Ending| match ending {
+        Ending::Replaced => 'r',
+        failed if has_failed(failed) => 'x',
+        _ => '.',
+    };
+    or_none((!job.last_endings.is_empty()).then(|| job.last_endings.iter().map(one).collect()))
 }
 
 fn outcome(job: &JobStatus) -> Option<String> {
@@ -214,6 +236,7 @@ pub(super) fn object(job: &JobStatus) -> Value {
         "started": time(job.started),
         "ended": time(job.ended),
         "succeeded": time(job.succeeded),
+        "last_outcomes": job.last_endings.iter().map(Ending::word).collect::<Vec<_>>(),
         "outcome": job.ending.as_ref().map(Ending::word),
         "reason": job.ending.as_ref().and_then(Ending::reason),
         "waits": job.waits.iter().map(wait_object).collect::<Vec<_>>(),

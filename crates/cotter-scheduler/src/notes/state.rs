@@ -15,6 +15,9 @@ use std::time::Duration;
 /// The version of the note.
 const VERSION: u32 = 2;
 
+/// The number of runs of which the note tells how they ended.
+const LAST: usize = 10;
+
 /// The note of a job: which slots are settled, the last run, and the runs before it that are not in the history yet. The keys
 /// are short, and defaults are left out: it is read once and written twice for each run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,6 +67,9 @@ pub(crate) struct State {
     /// The runs before, as far as they are not in a segment of the history yet.
     #[serde(rename = "p", default, skip_serializing_if = "is_default")]
     past: Vec<LastRun>,
+    /// The [letters](Ending::letter) of how the last runs before those ended.
+    #[serde(rename = "w", default, skip_serializing_if = "is_default")]
+    earlier: String,
     /// How many segments of the history there were so far.
     #[serde(rename = "n", default, skip_serializing_if = "is_default")]
     segments: u64,
@@ -127,6 +133,7 @@ impl State {
             succeeded: None,
             run: None,
             past: Vec::new(),
+            earlier: String::new(),
             segments: 0,
             kept: 0,
             outputs: 0,
@@ -210,6 +217,7 @@ impl State {
         if self.past.len() < history::SEGMENT_RUNS {
             return None;
         }
+        self.earlier = self.last_letters(self.past.iter());
         let runs = std::mem::take(&mut self.past);
         let segment = Segment::new(self.segments, kept, &runs);
         // Also what is not kept is counted: a reader tells by that whether the history is all there was.
@@ -259,6 +267,18 @@ impl State {
     /// The runs that have ended and are not in the history, oldest first.
     pub(super) fn recent(&self) -> impl Iterator<Item = &LastRun> {
         self.past.iter().chain(self.run.as_ref().filter(|run| run.ended.is_some()))
+    }
+
+    /// How the last runs ended, oldest first. Reading that takes no other note.
+    pub(crate) fn last_endings(&self) -> Vec<Ending> {
+        self.last_letters(self.recent()).chars().map(Ending::of_letter).collect()
+    }
+
+    /// The letters of those of earlier runs and of these.
+    fn last_letters<'a>(&self, runs: impl Iterator<Item = &'a LastRun>) -> String {
+        let newer = runs.map(|run| run.ending().as_ref().map_or('?', Ending::letter));
+        let all: Vec<_> = self.earlier.chars().chain(newer).collect();
+        all[all.len().saturating_sub(LAST)..].iter().collect()
     }
 
     /// How many segments of the history there were so far.

@@ -2,6 +2,7 @@
 
 use super::{event, once, printed};
 use crate::env::{Running, TestEnv};
+use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::timing::until;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -110,6 +111,11 @@ fn tables_of_jobs_fit_eighty_columns_and_show_what_was_asked_for() {
     }
     let runs = |words: &[&str]| jobs(&[&["history", "report"], words].concat()).code(0).stdout;
     until("all are in the history", || runs(&[]).lines().count() == 4);
+    let list = jobs(&["list"]).code(0).stdout;
+    let row = list.lines().find(|line| line.starts_with("report")).unwrap_or_default();
+    demand(row.contains("  .x.      ok"), Kind::Untrue, format!("one of three has failed: {list}"));
+    let objects = jobs(&["list", "--json"]).code(0).json();
+    assert_eq!(objects[1]["last_outcomes"], serde_json::json!(["ok", "failed", "ok"]));
     for table in [jobs(&["list"]).code(0).stdout, runs(&[])] {
         assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
     }

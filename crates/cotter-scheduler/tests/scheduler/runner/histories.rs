@@ -1,7 +1,7 @@
 //! The histories of several jobs.
 
 use super::world::{MS, S, World, sleep};
-use cotter_scheduler::{ErrorKind, Job, Jobs, Run, Scheduler, Trigger};
+use cotter_scheduler::{Ending, ErrorKind, Job, Jobs, Run, Scheduler, Trigger};
 use cotter_testkit::faulty::{Call, Faults, Faulty, Plan};
 use cotter_testkit::history::{Kind, demand};
 use std::time::Duration;
@@ -51,6 +51,33 @@ async fn runs_of_which_nothing_was_kept_are_missing_too() {
     let all = Jobs::new(&client, "g").histories(None).await.unwrap().remove(0);
     assert!(all.runs.len() < world.log.count() && all.runs.len() >= 10, "{} runs", all.runs.len());
     demand(all.kept_from == Some(all.runs[0].started), Kind::Untrue, format!("{:?}", all.kept_from));
+}
+
+/// However many runs there were, and whether or not they are kept.
+#[tokio::test(start_paused = true)]
+async fn the_last_endings_of_a_job_are_those_of_its_last_runs() {
+    for (kept, seconds) in [(100, 1), (100, 2), (100, 9), (100, 25), (0, 25)] {
+        let world = World::new();
+        let log = world.log.clone();
+        let job = Job::new("a", every(S), move |run: Run| {
+            log.add("a", &run);
+            let fails = log.count().is_multiple_of(3);
+            async move { if fails { Err("no") } else { Ok(()) } }
+        });
+        let replica = world.start(|s| s.job(job).history(kept)).await;
+        sleep(S * seconds + MS * 500).await;
+        let word = |number: usize| if number.is_multiple_of(3) { "failed" } else { "ok" };
+        let (last, count) = (endings(&Jobs::new(&replica.client, "g")).await, world.log.count());
+        let wanted: Vec<_> = (count.saturating_sub(9).max(1)..=count).map(word).collect();
+        assert!(count >= seconds as usize);
+        demand(last == wanted, Kind::Untrue, format!("of {count} runs, {kept} kept: {last:?}"));
+        replica.stop().await;
+    }
+}
+
+async fn endings(jobs: &Jobs) -> Vec<&'static str> {
+    let listed = jobs.list().await.unwrap().remove(0);
+    listed.last_endings.iter().map(Ending::word).collect()
 }
 
 #[tokio::test(start_paused = true)]
