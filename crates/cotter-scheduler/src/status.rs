@@ -31,6 +31,8 @@ pub struct JobStatus {
     pub asked_by: Option<String>,
     /// The number of pending requests to run it.
     pub requests: u64,
+    /// The number of slots that were [requested](crate::Jobs::trigger_slot) and have not begun.
+    pub requested_slots: usize,
     /// The latest slot that is settled.
     pub last_slot: Option<UnixTime>,
     /// The next slot, by the store's clock and without jitter: the first one that is not settled, and while the job runs, the first
@@ -126,6 +128,7 @@ pub(crate) fn status(
     let next_slot = next_slot(state, &asked, now);
     let is_overdue = |at: &UnixTime| !runs(state, unlabelled) && *at + JobStatus::OVERDUE <= now;
     let overdue_since = due_since(state, &asked).filter(is_overdue);
+    let requested_slots = control.requested_slots(&name, state.one_shot());
     let pause = asked.pause.as_ref();
     let reason = pause.map(|pause| pause.reason.clone());
     JobStatus {
@@ -139,6 +142,7 @@ pub(crate) fn status(
         paused_until: pause.and_then(|pause| pause.until),
         asked_by: (!asked.by.is_empty()).then_some(asked.by),
         requests: asked.requests.saturating_sub(state.handled),
+        requested_slots,
         last_slot: state.last,
         next_slot,
         overdue_since,

@@ -103,7 +103,16 @@ fn or_none(text: Option<String>) -> String {
 fn full_state(job: &JobStatus, now: UnixTime) -> String {
     let state = state(job, now);
     let orphaned = orphaned(job, &state);
-    state + &overdue(job, now) + &orphaned + &standby(job)
+    state + &overdue(job, now) + &requested(job) + &orphaned + &standby(job)
+}
+
+/// The slots that wait for their run, whatever else the job does.
+fn requested(job: &JobStatus) -> String {
+    match job.requested_slots {
+        0 => String::new(),
+        1 => "; 1 requested slot waits".to_owned(),
+        many => format!("; {many} requested slots wait"),
+    }
 }
 
 fn took(job: &JobStatus) -> Option<String> {
@@ -225,6 +234,7 @@ pub(super) fn object(job: &JobStatus) -> Value {
         "paused_until": time(job.paused_until),
         "asked_by": job.asked_by,
         "requests": job.requests,
+        "requested_slots": job.requested_slots,
         "last_slot": job.last_slot.map(|slot| slot.to_string()),
         "next_slot": job.next_slot.map(|slot| slot.to_string()),
         "overdue_since": time(job.overdue_since),

@@ -1,7 +1,7 @@
 //! `cotter jobs trigger --slot`, and `--from` with `--to`.
 
 use super::printed;
-use crate::env::{Output, TestEnv};
+use crate::env::{Output, Running, TestEnv};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::timing::until;
 use rustix::process::Signal;
@@ -11,6 +11,15 @@ const JOB: &str = "[job.a]\ncron = \"0 0 0 * * ? 2020\"\n\
     shell = \"echo $COTTER_SLOT${COTTER_ONE_SHOT-}; test $COTTER_SLOT != 2020-01-03T00:00:00Z\"\n\
     [job.b]\non_demand = true\nshell = \"true\"\n";
 
+/// A scheduler whose jobs are known.
+fn begin(env: &TestEnv) -> Running {
+    let run = env.schedule(JOB);
+    until("both are known", || {
+        env.run(["jobs", "--group", "g", "list"]).stdout.matches("waiting").count() == 2
+    });
+    run
+}
+
 fn trigger(env: &TestEnv, words: &[&str]) -> Output {
     env.run([&["jobs", "--group", "g", "trigger"], words].concat())
 }
@@ -18,10 +27,7 @@ fn trigger(env: &TestEnv, words: &[&str]) -> Output {
 #[test]
 fn a_slot_that_has_passed_is_run() {
     let env = TestEnv::new();
-    let mut run = env.schedule(JOB);
-    until("both are known", || {
-        env.run(["jobs", "--group", "g", "list"]).stdout.matches("waiting").count() == 2
-    });
+    let mut run = begin(&env);
     trigger(&env, &["a", "--slot", "2020-05-02T01:00:00+01:00", "--wait"]).code(0).silent();
     assert_eq!(printed(&mut run), "2020-05-02T00:00:00Z", "as if it were due, without an id");
     let history = env.run(["jobs", "--group", "g", "history", "a"]).code(0).stdout;
@@ -47,10 +53,7 @@ fn a_slot_that_has_passed_is_run() {
 #[test]
 fn the_slots_of_some_days_are_run_and_told() {
     let env = TestEnv::new();
-    let run = env.schedule(JOB);
-    until("both are known", || {
-        env.run(["jobs", "--group", "g", "list"]).stdout.matches("waiting").count() == 2
-    });
+    let run = begin(&env);
     let days = |from: &str, to: &str| [from, to].map(|day| format!("2020-{day}T00:00:00Z"));
     let range = |from: &str, to: &str, more: &[&str]| {
         let [from, to] = days(from, to);
@@ -75,4 +78,20 @@ fn the_slots_of_some_days_are_run_and_told() {
     assert_eq!((&objects[0]["asked"], &objects[0]["id"]), (&true.into(), &serde_json::Value::Null));
     run.signal(Signal::TERM);
     run.end().code(0);
+}
+
+#[test]
+fn slots_that_wait_are_listed() {
+    let env = TestEnv::new();
+    let run = begin(&env);
+    run.signal(Signal::TERM);
+    run.end().code(0);
+    let list = |words: &[&str]| env.run([&["jobs", "--group", "g", "list"], words].concat()).code(0);
+    for (day, says) in [("02", "; 1 requested slot waits"), ("03", "; 2 requested slots wait")] {
+        trigger(&env, &["a", "--slot", &format!("2020-05-{day}T00:00:00Z")]).code(0);
+        let listed = list(&[]).stdout;
+        demand(listed.contains(says), Kind::Untrue, format!("{says:?} is not said: {listed}"));
+    }
+    let counts: Vec<_> = list(&["--json"]).json().iter().map(|job| job["requested_slots"].clone()).collect();
+    assert_eq!(counts, [2, 0]);
 }

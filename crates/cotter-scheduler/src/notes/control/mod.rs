@@ -101,6 +101,12 @@ impl Control {
         found.into_iter().take(2).cloned().collect()
     }
 
+    /// How many slots of a job were requested and have not begun, given the one-shot run that has.
+    pub(crate) fn requested_slots(&self, job: &str, begun: Option<&OneShotKey>) -> usize {
+        let all = self.one_shots.values().flat_map(|shard| one_shots::of_job(shard, job));
+        all.filter(|added| added.requested_at.is_some() && begun != Some(&added.key)).count()
+    }
+
     /// Whether a one-shot run is known here.
     pub(crate) fn has_one_shot(&self, key: &OneShotKey) -> bool {
         let shard = self.one_shots.get(&one_shots::shard_of(&key.id));

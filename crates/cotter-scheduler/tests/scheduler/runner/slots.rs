@@ -163,6 +163,22 @@ async fn all_slots_of_some_days_run_in_order_and_never_too_many_wait() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn slots_that_wait_are_counted_until_they_begin() {
+    let world = World::new();
+    let (replica, jobs) = busy(&world).await;
+    jobs.backfill("a", day(1), day(4)).await.unwrap();
+    jobs.add("a", OneShot::after(S * 3600)).await.unwrap();
+    let mut counts = Vec::new();
+    // The run that is in progress, and three more, each of ten seconds.
+    for _ in 0..5 {
+        counts.push(jobs.list().await.unwrap()[0].requested_slots);
+        sleep(S * 10).await;
+    }
+    demand(counts == [3, 2, 1, 0, 0], Kind::Untrue, format!("{counts:?}"));
+    replica.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_slot_runs_and_is_repeated_while_the_job_is_paused() {
     let world = World::new();
     let log = world.log.clone();
