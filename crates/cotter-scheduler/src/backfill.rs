@@ -4,9 +4,9 @@
 
 use crate::decide::KnownSlots;
 use crate::jobs::store_time;
-use crate::notes::{Added, Arguments, OneShotKey, one_shots, tell_one_shots};
+use crate::notes::one_shots::{self, id_of_slot};
+use crate::notes::{Added, Arguments, OneShotKey, tell_one_shots};
 use crate::{Error, Jobs, Requested, Result, UnixTime};
-use std::collections::BTreeSet;
 
 /// What has come of a request to run [all slots of some time](Jobs::backfill).
 #[non_exhaustive]
@@ -98,32 +98,25 @@ impl Jobs {
         slots: &[UnixTime],
         now: UnixTime,
     ) -> Result<Result<Vec<Requested>, usize>> {
-        let pending = one_shots::load(&self.client, &self.group).await?;
-        let waits =
-            |added: &&Added| added.job == job && added.requested_at.is_some() && added.taken.is_none();
-        let waiting = pending.iter().filter(waits).filter(|added| !slots.contains(&added.at)).count();
-        if slots.len() + waiting > Self::MAX_REQUESTS {
-            return Ok(Err(waiting));
-        }
-        let (mut requested, mut shards, mut new) = (Vec::new(), BTreeSet::new(), Vec::new());
-        for slot in slots {
-            let added = self.slot_of(job, *slot, now);
-            let (shard, key) = one_shots::add(&self.client, &self.group, &added).await?;
-            shards.insert(shard);
-            new.extend(Some(*slot).filter(|_| key == added.key));
-            requested.push(Requested::of_slot(job, *slot, key, now));
-        }
-        // At once, so that the oldest is the first to run.
-        tell_one_shots(&self.client, &self.group, shards).await?;
+        let added: Vec<_> = slots.iter().map(|slot| self.slot_of(job, *slot, now)).collect();
+        let adding = one_shots::add_slots(&self.client, &self.group, job, &added, Self::MAX_REQUESTS);
+        let (shard, there) = adding.await?;
+        let keys = match there {
+            Ok(keys) => keys,
+            Err(waiting) => return Ok(Err(waiting)),
+        };
+        tell_one_shots(&self.client, &self.group, [shard]).await?;
+        let both = || added.iter().zip(&keys);
+        let new: Vec<_> = both().filter(|(own, key)| own.key == **key).map(|(own, _)| own.at).collect();
         if let Some(about) = about(&new) {
             self.has_asked(Some(job), "trigger", about).await;
         }
-        Ok(Ok(requested))
+        Ok(Ok(both().map(|(own, key)| Requested::of_slot(job, own.at, key.clone(), now)).collect()))
     }
 
     fn slot_of(&self, job: &str, slot: UnixTime, now: UnixTime) -> Added {
         Added {
-            key: OneShotKey { id: format!("{job}@{slot}"), number: rand::random() },
+            key: OneShotKey { id: id_of_slot(job, slot), number: rand::random() },
             job: job.to_owned(),
             at: slot,
             by: self.by.clone(),

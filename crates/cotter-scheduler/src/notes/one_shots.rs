@@ -69,8 +69,20 @@ pub(super) fn shards() -> impl Iterator<Item = u8> {
     0..SHARDS
 }
 
+/// For a requested slot it is that of its job: their number is limited.
 pub(super) fn shard_of(id: &str) -> u8 {
-    Sha256::digest(id)[0] % SHARDS
+    let job = id.rsplit_once('@').filter(|(_, slot)| slot.parse::<UnixTime>().is_ok());
+    place_of(job.map_or(id, |(job, _)| job))
+}
+
+/// The shard of all requested slots of a job.
+pub(super) fn place_of(name: &str) -> u8 {
+    Sha256::digest(name)[0] % SHARDS
+}
+
+/// The id of a request for a slot.
+pub(crate) fn id_of_slot(job: &str, slot: UnixTime) -> String {
+    format!("{job}@{slot}")
 }
 
 pub(super) fn shard_key(shard: u8) -> String {
@@ -156,14 +168,48 @@ async fn edit_shard<T>(
 pub(crate) async fn add(client: &Client, group: &str, added: &Added) -> Result<(u8, OneShotKey)> {
     let shard = shard_of(&added.key.id);
     let key = edit_shard(client, group, shard, |all| {
-        if let Some(there) = all.iter().find(|there| !added.is_another(there)) {
-            return (false, there.key.clone());
-        }
-        all.push(added.clone());
-        (true, added.key.clone())
+        let before = all.len();
+        let there = there(all, added);
+        (all.len() != before, there)
     })
     .await?;
     Ok((shard, key))
+}
+
+/// Adds requests for slots of a job, all of them or none, unless more than this would wait then: the error tells how many others do.
+/// Returns the shard, and the requests that are there.
+pub(crate) async fn add_slots(
+    client: &Client,
+    group: &str,
+    job: &str,
+    slots: &[Added],
+    most: usize,
+) -> Result<(u8, Result<Vec<OneShotKey>, usize>)> {
+    let shard = place_of(job);
+    let keys = edit_shard(client, group, shard, |all| {
+        let waits = |there: &&Added| {
+            let is_new = slots.iter().any(|slot| slot.at == there.at);
+            there.job == job && there.requested_at.is_some() && there.taken.is_none() && !is_new
+        };
+        let waiting = all.iter().filter(waits).count();
+        if slots.len() + waiting > most {
+            return (false, Err(waiting));
+        }
+        let before = all.len();
+        let keys = slots.iter().map(|slot| there(all, slot)).collect();
+        (all.len() != before, Ok(keys))
+    })
+    .await?;
+    Ok((shard, keys))
+}
+
+/// The run of this id that is there; it is added if there is none.
+fn there(all: &mut Vec<Added>, added: &Added) -> OneShotKey {
+    if let Some(there) = all.iter().find(|there| !added.is_another(there)) {
+        return there.key.clone();
+    }
+    all.push(added.clone());
+    added.key.clone()
 }
 
 /// Whether a run is there.

@@ -103,7 +103,8 @@ impl Control {
 
     /// How many slots of a job were requested and have not begun, given the one-shot run that has.
     pub(crate) fn requested_slots(&self, job: &str, begun: Option<&OneShotKey>) -> usize {
-        let all = self.one_shots.values().flat_map(|shard| one_shots::of_job(shard, job));
+        let shard = self.one_shots.get(&one_shots::place_of(job)).filter(|shard| !shard.is_empty());
+        let all = shard.into_iter().flat_map(|shard| one_shots::of_job(shard, job));
         all.filter(|added| added.requested_at.is_some() && begun != Some(&added.key)).count()
     }
 

@@ -162,6 +162,22 @@ async fn all_slots_of_some_days_run_in_order_and_never_too_many_wait() {
     replica.stop().await;
 }
 
+/// Whoever comes second sees what the first has added, however close together they are.
+#[tokio::test(start_paused = true)]
+async fn two_requests_at_once_keep_to_the_limit_together() {
+    let world = World::new();
+    let (replica, first) = busy(&world).await;
+    let second = Jobs::new(&world.client().await, "g");
+    let both = tokio::join!(first.backfill("a", day(1), day(11)), second.backfill("a", day(11), day(21)));
+    let both = [both.0.unwrap(), both.1.unwrap()];
+    let waiting = ids(&first).await.len();
+    demand(waiting <= Jobs::MAX_REQUESTS, Kind::PermitsOverLimit, format!("{waiting} wait: {both:?}"));
+    let refused = Backfill::TooMany { slots: 10, more: false, waiting: 10 };
+    assert_eq!(both.iter().filter(|one| **one == refused).count(), 1, "{both:?}");
+    assert!(first.cancel("a@2020-01-01T00:00:00Z").await.unwrap() || both[0] == refused);
+    replica.stop().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn slots_that_wait_are_counted_until_they_begin() {
     let world = World::new();
