@@ -27,7 +27,9 @@ pub enum EventKind {
         attempt: u32,
         /// Its fencing token.
         token: u64,
-        /// How much later than its slot the run has started, by the store's clock, not counting the jitter of the job.
+        /// How much later than its slot the run has started, by the store's clock, not counting the jitter of the job; for a
+        /// [requested](crate::Jobs::trigger_slot) slot, how much later than the request, or than the attempt before if another
+        /// process made that.
         late: Duration,
     },
     /// A run has ended.

@@ -50,6 +50,8 @@ pub(crate) struct DueRun {
     pub(crate) asked: bool,
     /// The latest request that this run answers, or [`OF_SLOT`](Self::OF_SLOT).
     pub(crate) request: Option<u64>,
+    /// When a run for a requested slot became due, as far as this is known: long after the slot.
+    pub(crate) requested_at: Option<UnixTime>,
     /// The arguments of that request.
     pub(crate) arguments: Arguments,
     /// The one-shot run that it is.
@@ -63,7 +65,17 @@ impl DueRun {
     /// The first attempt of a slot.
     pub(crate) fn first(at: UnixTime) -> Self {
         let arguments = Arguments::new();
-        Self { at, attempt: 1, crashes: 0, stops: 0, asked: false, request: None, arguments, one_shot: None }
+        Self {
+            at,
+            attempt: 1,
+            crashes: 0,
+            stops: 0,
+            asked: false,
+            request: None,
+            requested_at: None,
+            arguments,
+            one_shot: None,
+        }
     }
 
     /// Another attempt of a run.
@@ -75,6 +87,7 @@ impl DueRun {
             stops: run.stops,
             asked: run.asked,
             request: if run.one_shot.is_some() { run.request } else { run.asked.then_some(handled) },
+            requested_at: (run.request == Some(Self::OF_SLOT)).then_some(run.started),
             arguments: run.arguments.clone(),
             one_shot: run.one_shot.clone(),
         }
@@ -266,8 +279,10 @@ impl Decision {
         }
         let Some(added) = self.next_one_shot(control).filter(|added| added.at <= now) else { return };
         let (arguments, one_shot) = (added.arguments.clone(), Some(added.key.clone()));
-        let request = added.requested_at.map(|_| DueRun::OF_SLOT);
-        self.due = Some(DueRun { asked: true, request, arguments, one_shot, ..DueRun::first(added.at) });
+        let requested_at = added.requested_at;
+        let request = requested_at.map(|_| DueRun::OF_SLOT);
+        let first = DueRun::first(added.at);
+        self.due = Some(DueRun { asked: true, request, requested_at, arguments, one_shot, ..first });
     }
 
     /// The earliest one-shot run that has not begun.

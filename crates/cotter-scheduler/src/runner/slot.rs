@@ -63,7 +63,7 @@ impl Hold<'_> {
     async fn run_once(&self, slot: &DueRun, token: u64, now: UnixTime, gates: &Gates) -> (Ending, Report) {
         let (context, snapshot, guard) = (self.context, self.snapshot, self.guard.clone());
         let shift = if slot.asked { Duration::ZERO } else { snapshot.definition.shift };
-        let late = now.since(slot.at + shift);
+        let late = now.since(slot.requested_at.unwrap_or(slot.at + shift));
         // To the work, a slot that was requested is like any other.
         let one_shot = slot.one_shot.as_ref().filter(|_| slot.request.is_none());
         let one_shot = one_shot.map(|one_shot| one_shot.id.as_str().into());

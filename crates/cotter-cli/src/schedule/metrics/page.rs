@@ -21,7 +21,7 @@ pub(super) struct Own {
 pub(super) fn page(group: &str, own: &Own, health: &Health, status: Option<&Status>) -> String {
     let (mut page, all) = (Page::default(), &own.jobs);
     runs(&mut page, group, all);
-    let lateness = "Delay from slot to start of run, by the store's clock; first attempts only.";
+    let lateness = "Delay from slot to start of run, or from the request for the slot, by the store's clock; first attempts only.";
     histograms(&mut page, group, all, "cotter_job_lateness_seconds", lateness, |job| &job.lateness);
     histograms(&mut page, group, all, "cotter_job_duration_seconds", "Duration of runs.", |job| {
         &job.duration

@@ -1,7 +1,7 @@
 //! Requests to run slots that have passed.
 
 use super::world::{MS, Replica, S, World, sleep};
-use cotter_scheduler::{Backfill, Ending, ErrorKind, Job, Jobs, OneShot, Run, Trigger, UnixTime};
+use cotter_scheduler::{Backfill, Ending, ErrorKind, EventKind, Job, Jobs, OneShot, Run, Trigger, UnixTime};
 use cotter_testkit::history::{Kind, demand};
 use std::sync::{Arc, Mutex};
 
@@ -254,6 +254,23 @@ async fn a_request_that_is_cancelled_has_no_run() {
     assert_eq!(jobs.ended(&request).await.unwrap(), None);
     sleep(S * 60).await;
     assert_eq!(world.log.count(), 1);
+    replica.stop().await;
+}
+
+/// It has waited for the run before it, and for nothing else.
+#[tokio::test(start_paused = true)]
+async fn it_is_late_from_the_request_on() {
+    let world = World::new();
+    let (replica, jobs) = busy(&world).await;
+    jobs.trigger_slot("a", day(5)).await.unwrap();
+    sleep(S * 15).await;
+    let waited =
+        |e: &EventKind| matches!(e, EventKind::Started { late, .. } if (S * 8..S * 10).contains(late));
+    demand(
+        world.log.events(waited) == 1,
+        Kind::Untrue,
+        format!("not nine seconds late: {:?}", world.log.told()),
+    );
     replica.stop().await;
 }
 
