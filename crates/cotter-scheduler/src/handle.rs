@@ -1,9 +1,8 @@
 //! Control of a running scheduler.
 
-use crate::runner::StoreClock;
+use crate::runner::{StoreClock, WorkerPool};
 use crate::{Error, ErrorKind, Job, Result, UnixTime};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use tokio::sync::{mpsc, oneshot};
 
 /// A handle to a running [`Scheduler`](crate::Scheduler). Cheap to clone.
@@ -12,8 +11,8 @@ pub struct Handle {
     pub(crate) commands: mpsc::UnboundedSender<Command>,
     pub(crate) clock: Arc<StoreClock>,
     pub(crate) group: Arc<str>,
-    /// Whether the runner handles commands, or did so until it stopped.
-    pub(crate) runs: Arc<AtomicBool>,
+    /// The workers, once the runner handles commands, also after it has stopped.
+    pub(crate) pool: Arc<OnceLock<WorkerPool>>,
 }
 
 /// The next check of a job.
@@ -27,6 +26,16 @@ pub struct Next {
     pub at: Option<UnixTime>,
     /// Whether the job runs in this process, or is about to.
     pub active: bool,
+}
+
+/// The workers of a scheduler.
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Workers {
+    /// How many of them run jobs, or are about to.
+    pub busy: usize,
+    /// How many there are; see [`Scheduler::workers`](crate::Scheduler::workers).
+    pub all: usize,
 }
 
 /// A request to a runner.
@@ -92,10 +101,15 @@ impl Handle {
     /// Returns the next check of every job, earliest first; empty if the scheduler has stopped or has not been started.
     pub async fn next(&self) -> Vec<Next> {
         let (done, answer) = oneshot::channel();
-        if !self.runs.load(Ordering::Relaxed) || self.commands.send(Command::Next(done)).is_err() {
+        if self.pool.get().is_none() || self.commands.send(Command::Next(done)).is_err() {
             return Vec::new();
         }
         answer.await.unwrap_or_default()
+    }
+
+    /// Returns the number of workers, and how many of them are busy; `None` until the scheduler has started.
+    pub fn workers(&self) -> Option<Workers> {
+        self.pool.get().map(WorkerPool::count)
     }
 
     /// Ends the grace period of a shutdown: the runs that are left are asked to stop now. Has no effect before the

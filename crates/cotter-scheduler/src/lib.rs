@@ -83,7 +83,7 @@ pub use cron::{Cron, CronError, Field, LocalTime, TimeError, UnixTime, Zone, Zon
 pub use definition::Difference;
 pub use error::{Error, ErrorKind, Result};
 pub use event::{Event, EventKind};
-pub use handle::{Handle, Next};
+pub use handle::{Handle, Next, Workers};
 pub use histories::History;
 pub use host::Host;
 pub use job::Job;

@@ -105,7 +105,7 @@ impl Scheduler {
     /// Returns a handle to the scheduler while it runs.
     pub fn handle(&self) -> Handle {
         let (commands, group) = (self.commands.0.clone(), self.settings.group.clone());
-        Handle { commands, clock: self.clock.clone(), group, runs: self.settings.runs.clone() }
+        Handle { commands, clock: self.clock.clone(), group, pool: self.settings.pool.clone() }
     }
 
     /// Runs until `stop` completes. After that, no more runs are started; running ones may continue for `grace`, or for that of

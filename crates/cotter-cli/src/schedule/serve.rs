@@ -152,6 +152,7 @@ impl Service {
         scheduler = file.history.into_iter().fold(scheduler, Scheduler::history);
         scheduler = labels.iter().cloned().fold(scheduler, Scheduler::label);
         let handle = scheduler.handle();
+        metrics.iter().for_each(|metrics| metrics.scheduled_by(&handle));
         let (stop, stopped) = oneshot::channel();
         let runner = tokio::spawn(scheduler.run_until(stopped, file.grace));
         let store = client.info().instance.clone();

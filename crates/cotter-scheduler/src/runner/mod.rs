@@ -41,6 +41,7 @@ mod waiting;
 mod workers;
 
 pub(crate) use clock::StoreClock;
+pub(crate) use workers::Workers as WorkerPool;
 
 use crate::event::Observers;
 use crate::handle::Command;
@@ -53,8 +54,7 @@ use dispatcher::Dispatcher;
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
@@ -70,8 +70,8 @@ pub(crate) struct Settings {
     pub(crate) host: String,
     pub(crate) labels: BTreeSet<Label>,
     pub(crate) observers: Observers,
-    /// Whether commands are handled.
-    pub(crate) runs: Arc<AtomicBool>,
+    /// The workers, once commands are handled.
+    pub(crate) pool: Arc<OnceLock<WorkerPool>>,
 }
 
 impl Settings {
@@ -85,7 +85,7 @@ impl Settings {
             host: String::new(),
             labels: BTreeSet::new(),
             observers: Observers::default(),
-            runs: Arc::default(),
+            pool: Arc::default(),
         }
     }
 
@@ -123,7 +123,7 @@ pub(crate) async fn run(
     around.spawn(presence::run(context.clone()));
     around.spawn(elsewhere::make_known(context.clone(), others));
     let mut dispatcher = Dispatcher::new(&context, jobs);
-    context.settings.runs.store(true, Ordering::Relaxed);
+    let _ = context.settings.pool.set(context.workers.clone());
     dispatcher.run(&mut commands, stop).await;
     dispatcher.stop(&mut commands).await;
     around.shutdown().await;

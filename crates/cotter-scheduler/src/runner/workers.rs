@@ -8,7 +8,7 @@ use tokio::sync::{oneshot, watch};
 
 /// The pool.
 #[derive(Debug, Clone)]
-pub(super) struct Workers(Arc<Mutex<Pool>>);
+pub(crate) struct Workers(Arc<Mutex<Pool>>);
 
 #[derive(Debug)]
 struct Pool {
@@ -64,8 +64,13 @@ impl Workers {
 
     /// How many of them work.
     pub(super) fn busy(&self) -> usize {
+        self.count().busy
+    }
+
+    /// How many there are, too.
+    pub(crate) fn count(&self) -> crate::Workers {
         let pool = self.pool();
-        pool.all - pool.free
+        crate::Workers { busy: pool.all - pool.free, all: pool.all }
     }
 
     /// Passes a worker on.

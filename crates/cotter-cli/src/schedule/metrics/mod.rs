@@ -17,7 +17,7 @@ mod server;
 use cotter::Client;
 use cotter_console::duration::words;
 use cotter_console::{Exit, Failure};
-use cotter_scheduler::{Event, JobStatus, Jobs, UnixTime};
+use cotter_scheduler::{Event, Handle, JobStatus, Jobs, UnixTime};
 use figures::Figures;
 use health::Health;
 use locks::Locks;
@@ -41,6 +41,8 @@ pub(super) struct Metrics {
     health: Health,
     /// The store, once it has answered.
     store: OnceLock<Client>,
+    /// The scheduler, once there is one.
+    scheduler: OnceLock<Handle>,
     /// The status of all jobs if the store has answered, and when it was asked.
     loaded: tokio::sync::Mutex<Option<(Instant, Option<Arc<Status>>)>>,
     tasks: Mutex<Vec<JoinHandle<()>>>,
@@ -68,6 +70,7 @@ impl Metrics {
             locks: Locks::new(group),
             health: Health::new(unhealthy_after),
             store: OnceLock::new(),
+            scheduler: OnceLock::new(),
             loaded: tokio::sync::Mutex::default(),
             tasks: Mutex::default(),
         });
@@ -82,6 +85,11 @@ impl Metrics {
             let asking = health::ask(client.clone(), self.group.clone(), Arc::downgrade(self));
             self.keep(tokio::spawn(asking));
         }
+    }
+
+    /// Sets the scheduler whose workers are counted.
+    pub(super) fn scheduled_by(&self, scheduler: &Handle) {
+        let _ = self.scheduler.set(scheduler.clone());
     }
 
     /// Sets the names of the jobs, and of the locks and limits that the file gives them.
@@ -106,7 +114,8 @@ impl Metrics {
     /// The page with all figures.
     async fn page(&self) -> String {
         let status = self.status().await;
-        let own = page::Own { jobs: self.figures.all(), locks: self.locks.all() };
+        let workers = self.scheduler.get().and_then(Handle::workers);
+        let own = page::Own { jobs: self.figures.all(), locks: self.locks.all(), workers };
         page::page(&self.group, &own, &self.health, status.as_deref())
     }
 

@@ -6,7 +6,7 @@ use super::health::Health;
 use super::locks::AllLocks;
 use super::locks_page;
 use crate::prometheus::Page;
-use cotter_scheduler::{Ending, JobStatus, UnixTime};
+use cotter_scheduler::{Ending, JobStatus, UnixTime, Workers};
 use std::collections::BTreeMap;
 
 type All = BTreeMap<String, JobFigures>;
@@ -15,12 +15,17 @@ type All = BTreeMap<String, JobFigures>;
 pub(super) struct Own {
     pub(super) jobs: All,
     pub(super) locks: AllLocks,
+    /// None before the scheduler has started.
+    pub(super) workers: Option<Workers>,
 }
 
 /// The page.
 pub(super) fn page(group: &str, own: &Own, health: &Health, status: Option<&Status>) -> String {
     let (mut page, all) = (Page::default(), &own.jobs);
     runs(&mut page, group, all);
+    if let Some(count) = own.workers {
+        workers(&mut page, group, count);
+    }
     let lateness = "Delay from slot to start of run, or from the request for the slot, by the store's clock; first attempts only.";
     histograms(&mut page, group, all, "cotter_job_lateness_seconds", lateness, |job| &job.lateness);
     histograms(&mut page, group, all, "cotter_job_duration_seconds", "Duration of runs.", |job| {
@@ -69,6 +74,15 @@ fn runs(page: &mut Page, group: &str, all: &All) {
     for (job, figures) in all {
         page.sample(running, &[("group", group), ("job", job)], figures.running);
     }
+}
+
+fn workers(page: &mut Page, group: &str, count: Workers) {
+    let mut gauge = |name: &str, help: &str, value: usize| {
+        page.metric(name, "gauge", help);
+        page.sample(name, &[("group", group)], value as u64);
+    };
+    gauge("cotter_scheduler_workers", "Workers of this process.", count.all);
+    gauge("cotter_scheduler_workers_busy", "Workers of this process that run jobs.", count.busy);
 }
 
 fn histograms(

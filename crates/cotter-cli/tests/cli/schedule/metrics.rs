@@ -131,16 +131,26 @@ fn locks_that_jobs_share_have_figures_of_their_own() {
     };
     is("cotter_lock_held", "db", 1.0);
     is("cotter_lock_acquired_total", "g/*", 2.0);
+    // Whoever waits for the lock has no worker.
+    workers_are(&at, 10.0, 1.0);
     fs::write(go, "").unwrap();
     is("cotter_lock_held", "db", 0.0);
     is("cotter_lock_held", "g/*", 0.0);
     is("cotter_lock_hold_seconds_count", "db", 1.0);
+    workers_are(&at, 10.0, 0.0);
     let page = get(&at, "/metrics");
     let lost = "cotter_lock_lost_total{group=\"g\",lock=\"db\",cause=\"expired\"}";
     assert_eq!(value(&page, lost), Some(0.0), "a first loss will be an increase: {page}");
     assert_eq!(value(&page, "cotter_store_down{group=\"g\"}"), Some(0.0), "{page}");
     run.signal(Signal::TERM);
     run.end().code(0);
+}
+
+fn workers_are(at: &str, all: f64, busy: f64) {
+    let of = |metric: &str| value(&get(at, "/metrics"), &format!("{metric}{{group=\"g\"}}"));
+    until("all workers are counted, and the busy ones", || {
+        of("cotter_scheduler_workers") == Some(all) && of("cotter_scheduler_workers_busy") == Some(busy)
+    });
 }
 
 #[test]

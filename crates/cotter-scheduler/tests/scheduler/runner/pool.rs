@@ -1,7 +1,7 @@
 //! Workers.
 
 use super::world::{MS, S, World, assert_times, sleep};
-use cotter_scheduler::{EventKind, Jobs, Trigger};
+use cotter_scheduler::{EventKind, Job, Jobs, Scheduler, Trigger};
 use cotter_testkit::history::{Kind, demand};
 use tokio::time::Instant;
 
@@ -49,6 +49,28 @@ async fn a_fixed_rate_that_waits_for_a_worker_loses_no_slot() {
         assert_eq!(world.log.events(is), 1, "{seconds} s late: {:?}", world.log.told());
     }
     assert_eq!(world.log.events(|e| matches!(e, EventKind::Missed { .. })), 0, "{:?}", world.log.told());
+}
+
+/// A retry that is waited for needs none, nor does a job that waits for a lock.
+#[tokio::test(start_paused = true)]
+async fn busy_workers_are_those_that_run_something() {
+    let world = World::new();
+    let hour = || Trigger::fixed_rate(S * 3600).unwrap();
+    let slow = world.log.job("slow", hour(), S * 10).lock("db");
+    let next = world.log.job("next", hour(), S * 10).lock("db").initial_delay(S);
+    let fails = Job::new("fails", hour(), |_| async { Err::<(), _>("no") });
+    let fails = fails.retries(1).retry_delay(S * 3600);
+    let scheduler = Scheduler::new(&world.client().await, "g");
+    assert_eq!(scheduler.handle().workers(), None, "it has not started");
+    let replica = world.start(|s| s.workers(4).jobs([slow, next, fails])).await;
+    let mut counts = Vec::new();
+    for _ in 0..3 {
+        sleep(S * 9).await;
+        counts.push(replica.handle.workers().map(|workers| (workers.busy, workers.all)));
+    }
+    let wanted = [Some((1, 4)), Some((1, 4)), Some((0, 4))];
+    demand(counts == wanted, Kind::Untrue, format!("busy, of all: {counts:?}"));
+    replica.stop().await;
 }
 
 /// A job that is late says why, for as long as that is so.
