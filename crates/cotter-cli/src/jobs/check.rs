@@ -3,6 +3,7 @@
 use super::hosts::nobody;
 use super::list::{held, no_worker, nobody_has};
 use super::runs::has_failed;
+use super::unseen::OnEach;
 use clap::Args;
 use cotter_console::duration::{parse, parse_positive, words};
 use cotter_console::{Console, Exit, Failure, clean};
@@ -57,17 +58,29 @@ impl Kind {
 }
 
 /// Prints what is wrong, or one line that all is well.
-pub(super) async fn run(jobs: &Jobs, which: &Check, console: &Console) -> Result<Exit, Failure> {
+pub(super) async fn run(
+    jobs: &Jobs,
+    which: &Check,
+    on_each: &[OnEach],
+    console: &Console,
+) -> Result<Exit, Failure> {
     let hosts = jobs.hosts().await?;
     let all = jobs.list().await?;
     let now = jobs.now().await?;
-    let chosen = chosen(all, which)?;
+    let is_chosen =
+        |job: &&OnEach| job.is_unseen(&all) && (which.jobs.is_empty() || which.jobs.contains(&job.name));
+    let unseen: Vec<_> = on_each.iter().filter(is_chosen).collect();
+    let chosen = chosen(all, which, &unseen)?;
     let mut problems = Vec::new();
     if hosts.is_empty() {
         problems.push(Problem { job: None, kind: Kind::NoScheduler, since: None, message: nobody() });
     }
     for job in &chosen {
         problems.extend(which.problems(job, now, !hosts.is_empty()));
+    }
+    for job in unseen.into_iter().filter(|_| !hosts.is_empty()) {
+        let (job, message) = (Some(job.name.clone()), job.message());
+        problems.push(Problem { job, kind: Kind::Orphaned, since: None, message });
     }
     for problem in &problems {
         match console.json {
@@ -84,12 +97,15 @@ pub(super) async fn run(jobs: &Jobs, which: &Check, console: &Console) -> Result
     Ok(Exit::Done)
 }
 
-fn chosen(all: Vec<JobStatus>, which: &Check) -> Result<Vec<JobStatus>, Failure> {
+fn chosen(all: Vec<JobStatus>, which: &Check, unseen: &[&OnEach]) -> Result<Vec<JobStatus>, Failure> {
     // One that runs on each host has the host behind its name.
     let is_one_of = |job: &JobStatus, name: &String| {
         job.name.strip_prefix(&**name).is_some_and(|rest| rest.is_empty() || rest.starts_with('@'))
     };
-    if let Some(unknown) = which.jobs.iter().find(|name| !all.iter().any(|job| is_one_of(job, name))) {
+    let is_known = |name: &String| {
+        all.iter().any(|job| is_one_of(job, name)) || unseen.iter().any(|job| job.name == *name)
+    };
+    if let Some(unknown) = which.jobs.iter().find(|name| !is_known(name)) {
         let why =
             format!("this group has no job {unknown:?}; only jobs that have already been started are known");
         return Err(Failure::usage(why));

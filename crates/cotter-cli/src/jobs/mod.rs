@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `list` | the status of all jobs |
 //! | `watch` | the same again and again |
+//! | `unseen` | jobs of the file that nobody could make known |
 //! | `arguments` | the arguments of a requested run |
 //! | `hosts` | the schedulers that run |
 //! | `forget` | jobs that were removed |
@@ -31,6 +32,7 @@ mod runs;
 mod since;
 mod stop;
 mod trigger;
+mod unseen;
 mod watch;
 
 use crate::config;
@@ -49,6 +51,7 @@ use rustix::process::getuid;
 use rustix::system::uname;
 use std::path::PathBuf;
 use std::time::Duration;
+use unseen::OnEach;
 
 /// Inspect and control scheduled jobs
 ///
@@ -152,13 +155,15 @@ struct Which {
 
 /// Executes the command.
 pub(crate) async fn run(args: &Jobs, global: &Global, console: &Console) -> Result<Exit, Failure> {
-    let (group, place) = args.group()?;
+    let (group, place, on_each) = args.group()?;
     let chosen = store::choose(global, place.as_ref(), config::environment)?.set_explicitly()?;
     let client = chosen.connect(Client::builder(), console).await?;
     let jobs = cotter_scheduler::Jobs::new(&client, group).by(operator());
     match &args.action {
         Action::List { again: Watch { watch: None }, wide } => {
-            list::print(&jobs.list().await?, jobs.now().await?, Width::of(*wide), console)?;
+            let all = jobs.list().await?;
+            list::print(&all, jobs.now().await?, Width::of(*wide), console)?;
+            unseen::remark(&on_each, &all, console);
         }
         Action::List { again: Watch { watch: Some(every) }, wide } => {
             return watch::run(&jobs, *every, Width::of(*wide), console).await;
@@ -194,7 +199,7 @@ pub(crate) async fn run(args: &Jobs, global: &Global, console: &Console) -> Resu
         Action::History(which) => history::print(&jobs, which, console).await?,
         Action::Failed(which) => failed::print(&jobs, which, console).await?,
         Action::Log(which) => log::print(&jobs, which, console).await?,
-        Action::Check(which) => return check::run(&jobs, which, console).await,
+        Action::Check(which) => return check::run(&jobs, which, &on_each, console).await,
         Action::Forget(which) => return forget::run(&jobs, which, console).await,
     }
     Ok(Exit::Done)
@@ -213,10 +218,16 @@ fn refused(error: cotter_scheduler::Error) -> Failure {
 }
 
 impl Jobs {
-    fn group(&self) -> Result<(String, Option<StoreRef>), Failure> {
-        let Some(path) = &self.file else { return Ok((self.group.clone().unwrap_or_default(), None)) };
+    /// The group, its store, and the jobs of the file that run on each host.
+    fn group(&self) -> Result<(String, Option<StoreRef>, Vec<OnEach>), Failure> {
+        let Some(path) = &self.file else {
+            return Ok((self.group.clone().unwrap_or_default(), None, Vec::new()));
+        };
         match file::read(path)? {
-            Ok(file) => Ok((file.group, file.place)),
+            Ok(file) => {
+                let on_each = OnEach::of(&file);
+                Ok((file.group, file.place, on_each))
+            }
             Err(mistakes) => {
                 let first = mistakes.first().map(|mistake| mistake.of(path)).unwrap_or_default();
                 let more = mistakes.len().saturating_sub(1);

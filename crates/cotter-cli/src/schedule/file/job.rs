@@ -117,12 +117,12 @@ impl Spec {
     }
 
     /// The labels that a host needs to run it.
-    pub(super) fn on(&self) -> &BTreeSet<Label> {
+    pub(crate) fn on(&self) -> &BTreeSet<Label> {
         &self.settings.on.labels
     }
 
     /// Whether it runs on each host.
-    pub(super) fn is_for_each(&self) -> bool {
+    pub(crate) fn is_for_each(&self) -> bool {
         self.settings.on.each
     }
 

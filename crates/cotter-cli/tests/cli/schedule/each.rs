@@ -2,6 +2,7 @@
 
 use super::{event, printed};
 use crate::env::{Running, TestEnv};
+use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::timing::until;
 use rustix::process::Signal;
 use rustix::system::uname;
@@ -87,4 +88,26 @@ fn a_host_without_a_name_of_its_own_or_without_the_label_says_so() {
     let mut db = on_host(&env, "db-1", &format!("{path} --label role=db"));
     assert_eq!(printed(&mut db), "db-1");
     stop(db);
+}
+
+#[test]
+fn one_whose_label_no_host_has_had_is_told_by_the_file() {
+    let env = TestEnv::new();
+    let other = "[job.here]\non_demand = true\nshell = \"true\"\n";
+    let on_each = JOBS.replace("\"each\"", "[\"each\", \"role=db\"]");
+    let path = env.jobs(&format!("{on_each}{other}")).to_str().unwrap().to_owned();
+    let jobs = |words: &[&str]| env.run([&["jobs", "--file", &path], words].concat());
+    let says = "dump: no host with the label role=db has had this job";
+    for (words, is_missing) in [("", true), ("--label role=db", false)] {
+        let run = env.start(format!("schedule {path} {words}").split_whitespace());
+        until("what it has is known", || {
+            jobs(&["list"]).stdout.lines().count() == if is_missing { 2 } else { 3 }
+        });
+        let (list, check) = (jobs(&["list"]).code(0), jobs(&["check"]));
+        let is_told = list.stderr.contains(says) && check.stdout.contains(says) && check.code == 1;
+        demand(is_told == is_missing, Kind::Untrue, format!("{words:?}: {list:?}, {check:?}"));
+        assert_eq!(jobs(&["check", "dump"]).code, i32::from(is_missing));
+        run.signal(Signal::TERM);
+        run.end().code(0);
+    }
 }
