@@ -59,6 +59,14 @@ pub(crate) fn usual(policy: &Policy) -> [(&'static str, String); 16] {
 /// The name of the labels that a job needs.
 pub(crate) const ON: &str = "on";
 
+/// The name of the jobs that a job follows.
+pub(crate) const AFTER: &str = "after";
+
+/// The names in the text of such a setting. No name contains what is between them.
+pub(crate) fn names_in(text: &str) -> Vec<String> {
+    text.split('/').map(str::to_owned).collect()
+}
+
 /// The settings that were added later, as far as they are not the default ones.
 pub(crate) fn later(policy: &Policy) -> Vec<(&'static str, String)> {
     let mut list = Vec::new();
@@ -70,6 +78,9 @@ pub(crate) fn later(policy: &Policy) -> Vec<(&'static str, String)> {
     list.extend(policy.grace.map(|grace| ("grace", Length(grace).to_string())));
     if !policy.on.is_empty() {
         list.push((ON, label::join(&policy.on)));
+    }
+    if !policy.after.is_empty() {
+        list.push((AFTER, policy.after.iter().map(|job| &**job).collect::<Vec<_>>().join("/")));
     }
     list.extend(policy.lock.as_ref().map(|name| ("lock", Quoted(name).to_string())));
     list.extend(policy.limit.as_ref().map(|(name, of)| ("limit", format!("{of} of {}", Quoted(name)))));

@@ -2,6 +2,7 @@
 
 use crate::definition::{Settings, WORK, unusual};
 use crate::run::{Action, Outcome, Run, action};
+use crate::trigger::Kind;
 use crate::{Busy, Concurrency, Error, Label, Misfire, OnCrash, OnStop, Result, Trigger, hash};
 use cotter::Lease;
 use sha2::{Digest, Sha256};
@@ -60,6 +61,8 @@ pub(crate) struct Policy {
     pub(crate) concurrency: Concurrency,
     pub(crate) lock: Option<Arc<str>>,
     pub(crate) limit: Option<(Arc<str>, u32)>,
+    /// The jobs that it follows.
+    pub(crate) after: BTreeSet<Arc<str>>,
     /// The labels that a scheduler needs to run it.
     pub(crate) on: BTreeSet<Label>,
     /// Only of this process, and not part of the definition.
@@ -94,6 +97,7 @@ impl Default for Policy {
             concurrency: Concurrency::default(),
             lock: None,
             limit: None,
+            after: BTreeSet::new(),
             on: BTreeSet::new(),
             priority: 0,
         }
@@ -309,6 +313,15 @@ impl Job {
         self
     }
 
+    /// Makes the job follow this one of its group; if it is set several times, all of them. It runs once each of them has succeeded since
+    /// its last such run, or since it was first started: once, however often they have succeeded meanwhile. That is kept in the store:
+    /// it is never too late, and waits while the job is paused. The trigger has to be [`Trigger::on_demand`]. Default: none.
+    #[must_use]
+    pub fn after(mut self, job: impl AsRef<str>) -> Self {
+        self.policy.after.insert(job.as_ref().into());
+        self
+    }
+
     /// Restricts the job to schedulers that have this [label](crate::Scheduler::label); if it is set several times, to those that
     /// have all of the labels. Each also has [that of its host](Label::of_host). The others leave the job alone, and do not count as having it. Default: every scheduler.
     #[must_use]
@@ -421,6 +434,7 @@ impl Job {
         ];
         found.extend(settings.into_iter().filter(|(is_wrong, _)| *is_wrong).map(|(_, why)| why.to_owned()));
         found.extend(self.mistakes_in_gates(group));
+        found.extend(self.mistake_in_after());
         found.into_iter().map(|why| Error::job(&self.name, why)).collect()
     }
 
@@ -434,6 +448,22 @@ impl Job {
             return Some(why.to_owned());
         }
         cotter::Name::new(format!("{group}/{name}")).err().map(|e| e.to_string())
+    }
+
+    fn mistake_in_after(&self) -> Option<String> {
+        let after = &self.policy.after;
+        if let Some(name) = after.iter().find(|name| name.is_empty() || name.contains('/')) {
+            return Some(format!(
+                "it is to run after {name:?}, which cannot be the name of a job of its group"
+            ));
+        }
+        if after.contains(&self.name) {
+            return Some("it cannot run after itself".to_owned());
+        }
+        let has_slots = !after.is_empty() && !matches!(self.trigger.0, Kind::Demand);
+        has_slots.then(|| {
+            "a job that runs after others cannot have slots of its own: make it on demand".to_owned()
+        })
     }
 
     /// Names that could not be locked, or that other jobs lock in another order.

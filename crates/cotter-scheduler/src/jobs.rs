@@ -112,6 +112,8 @@ impl Jobs {
         // Later than the names: a scheduler says what it has before it adds a name.
         let marks = hosts::read(&self.client, &self.group, now).await?;
         let owned = OfAll::of(&marks);
+        let successes =
+            jobs.iter().filter_map(|(name, state)| Some((name.clone(), state.succeeded?))).collect();
         let found = jobs.into_iter().map(|(name, state)| {
             let hosts = standby.remove(&name).unwrap_or_default();
             let waiting = waits.remove(&name).unwrap_or_default();
@@ -120,7 +122,7 @@ impl Jobs {
                 orphaned: orphaned(&name, &state, &owned, unlabelled),
                 standby: stand_by(hosts, &state),
                 waits: waits_for(waiting, &state),
-                ..status(name, &state, &control, now, unlabelled)
+                ..status(name, &state, &control, &successes, now, unlabelled)
             };
             JobStatus { no_worker_on: no_worker_on(&status, &marks), ..status }
         });

@@ -1,6 +1,6 @@
 //! The status of a job: what its notes and the requests to it tell, at an instant of the store's clock.
 
-use crate::decide::{due_since, settled_until, slot_after};
+use crate::decide::{Successes, due_since, settled_until, slot_after};
 use crate::notes::hosts::Mark;
 use crate::notes::hosts::owned::{OfAll, crowded};
 use crate::notes::{Control, JobControl, State, standby, waits};
@@ -73,6 +73,8 @@ pub struct JobStatus {
     /// Whether no scheduler that [runs](crate::Jobs::hosts) has this job: it was removed from all of them, or none runs. False if one of
     /// them does not say which jobs it has, as it does for up to a thousand, and while the job runs.
     pub orphaned: bool,
+    /// The jobs that it [follows](crate::Job::after), in order.
+    pub after: Vec<String>,
     /// The labels that a host needs to run the job, in order; empty if every host runs it.
     pub on: Vec<String>,
     /// Whether no scheduler that runs has all of these labels. The job is [orphaned](Self::orphaned) then, although it need not have
@@ -114,15 +116,18 @@ pub struct StandsBy {
     pub seen: UnixTime,
 }
 
-/// `unlabelled`: whether no scheduler has the labels that it needs.
+/// `all`: when the jobs of the group last succeeded; `unlabelled`: whether no scheduler has the labels that it needs.
 pub(crate) fn status(
     name: String,
     state: &State,
     control: &Control,
+    all: &Successes,
     now: UnixTime,
     unlabelled: bool,
 ) -> JobStatus {
-    let asked = control.of(&name);
+    let after = state.after();
+    let success = |job: &String| all.get(job).map(|at| (job.clone(), *at));
+    let asked = JobControl { successes: after.iter().filter_map(success).collect(), ..control.of(&name) };
     let run = state.run.as_ref();
     let retry_at = run.and_then(|run| run.retry_at).filter(|_| asked.pause.is_none());
     let next_slot = next_slot(state, &asked, now);
@@ -160,6 +165,7 @@ pub(crate) fn status(
         waits: Vec::new(),
         no_worker_on: Vec::new(),
         orphaned: false,
+        after,
         on: state.on(),
         unlabelled,
     }

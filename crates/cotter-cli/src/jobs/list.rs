@@ -92,8 +92,12 @@ fn wide(job: &JobStatus, now: UnixTime) -> [String; 10] {
         last_runs(job),
         or_none(outcome(job)),
         or_none(job.succeeded.map(millis)),
-        clean(&job.trigger),
+        trigger(job),
     ]
+}
+
+fn trigger(job: &JobStatus) -> String {
+    if job.after.is_empty() { clean(&job.trigger) } else { clean(&format!("after {}", job.after.join(", "))) }
 }
 
 fn or_none(text: Option<String>) -> String {
@@ -252,6 +256,7 @@ pub(super) fn object(job: &JobStatus) -> Value {
         "waits": job.waits.iter().map(wait_object).collect::<Vec<_>>(),
         "no_worker_on": job.no_worker_on,
         "orphaned": job.orphaned,
+        "after": job.after,
         "on": job.on,
         "unlabelled": job.unlabelled,
         "standby": job.standby.iter().map(standby_object).collect::<Vec<_>>(),

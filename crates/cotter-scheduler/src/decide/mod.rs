@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `planner` | the inputs of a decision, and the plan that a trigger makes of them |
 //! | `cron` `rate` `delay` `once` | the slots of each kind of trigger |
+//! | `chain` | jobs that follow others |
 //! | `define` | which definition is in effect |
 //! | `stored` | the slots of the definition in effect, as far as the note tells |
 //! | `known` | those of them that can be told afterwards |
 //! | `lapse` | when that definition lapses because nobody runs it |
 
+mod chain;
 mod cron;
 mod define;
 mod delay;
@@ -25,6 +27,7 @@ use crate::definition::Definition;
 use crate::notes::{Added, Arguments, JobControl, LastRun, OneShotKey, State};
 use crate::trigger::Kind;
 use crate::{Ending, Job, OnCrash, UnixTime};
+pub(crate) use chain::Successes;
 pub(crate) use known::KnownSlots;
 pub(crate) use lapse::{DOUBT, OVERDUE};
 use planner::{Plan, Planner};
@@ -52,6 +55,8 @@ pub(crate) struct DueRun {
     pub(crate) request: Option<u64>,
     /// When a run for a requested slot became due, as far as this is known: long after the slot.
     pub(crate) requested_at: Option<UnixTime>,
+    /// The successes of other jobs that it is for.
+    pub(crate) followed: Successes,
     /// The arguments of that request.
     pub(crate) arguments: Arguments,
     /// The one-shot run that it is.
@@ -73,6 +78,7 @@ impl DueRun {
             asked: false,
             request: None,
             requested_at: None,
+            followed: Successes::new(),
             arguments,
             one_shot: None,
         }
@@ -88,6 +94,7 @@ impl DueRun {
             asked: run.asked,
             request: if run.one_shot.is_some() { run.request } else { run.asked.then_some(handled) },
             requested_at: (run.request == Some(Self::OF_SLOT)).then_some(run.started),
+            followed: Successes::new(),
             arguments: run.arguments.clone(),
             one_shot: run.one_shot.clone(),
         }
@@ -185,6 +192,7 @@ pub(crate) fn decide(
         d.find_retry(definition, control, now);
         d.find_request(definition, control, now);
         d.find_one_shot(definition, control, now);
+        d.find_followed(definition, control);
     }
     if d.due.is_none() {
         d.find_slot(definition, control, now, followed);
@@ -347,9 +355,7 @@ fn repair(state: &mut State, now: UnixTime, max_lead: Duration) -> bool {
     reset(&mut state.anchor);
     reset(&mut state.since);
     reset(&mut state.defined_at);
-    if let Some(doubted) = &mut state.doubted {
-        reset(doubted);
-    }
+    state.doubted.iter_mut().chain(state.followed.values_mut()).for_each(&mut reset);
     if let Some(run) = &mut state.run {
         reset(&mut run.started);
         if let Some(ended) = &mut run.ended {

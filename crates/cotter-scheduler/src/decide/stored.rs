@@ -1,6 +1,6 @@
 //! The slots of the definition in effect, as far as its note tells: for callers that have another definition, or none.
 
-use super::{next_on_grid, planner::TICK};
+use super::{chain::complete, next_on_grid, planner::TICK};
 use crate::notes::{Added, JobControl, State};
 use crate::trigger::Kind;
 use crate::{Trigger, UnixTime};
@@ -45,7 +45,9 @@ pub(crate) fn due_since(state: &State, control: &JobControl) -> Option<UnixTime>
     let retry = retry_at.filter(|_| ended >= Some(state.defined_at));
     let request = control.requested_at.filter(|_| control.requests > state.handled);
     let one_shot = control.one_shots.iter().find(|added| state.one_shot() != Some(&added.key));
-    let dues = [unfinished, slot, retry, request, one_shot.map(Added::due_at)];
+    let followed = complete(state, &control.successes, state.after().iter().map(String::as_str));
+    let followed = followed.and_then(|set| set.into_values().max());
+    let dues = [unfinished, slot, retry, request, one_shot.map(Added::due_at), followed];
     let due = dues.into_iter().flatten().min()?;
     // Whoever defined the job, ran it or resumed it has done so since then; and nothing comes before a retry.
     let signs = [Some(state.defined_at), Some(state.since), ended, retry_at, control.resumed_at];

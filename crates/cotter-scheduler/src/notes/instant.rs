@@ -38,3 +38,23 @@ pub(super) mod maybe {
         Ok(Option::<i64>::deserialize(from)?.map(time))
     }
 }
+
+/// The same for instants by name.
+pub(super) mod by_name {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    pub(in crate::notes) fn serialize<S: Serializer>(
+        all: &BTreeMap<String, UnixTime>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.collect_map(all.iter().map(|(name, at)| (name, nanos(*at))))
+    }
+
+    pub(in crate::notes) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<BTreeMap<String, UnixTime>, D::Error> {
+        let all = BTreeMap::<String, i64>::deserialize(from)?;
+        Ok(all.into_iter().map(|(name, at)| (name, time(at))).collect())
+    }
+}

@@ -3,9 +3,9 @@
 use super::history::{self, Segment};
 use super::run::is_default;
 use super::{Arguments, LastRun, OneShotKey, foreign, instant};
-use crate::decide::DueRun;
+use crate::decide::{DueRun, Successes};
 use crate::definition::{Definition, Settings};
-use crate::hash::ON;
+use crate::hash::{AFTER, ON, names_in};
 use crate::job::DISABLED;
 use crate::{Ending, Result, UnixTime, label};
 use serde::de::Error as _;
@@ -59,6 +59,9 @@ pub(crate) struct State {
     /// The latest request to run that is settled.
     #[serde(rename = "q", default, skip_serializing_if = "is_default")]
     pub(crate) handled: u64,
+    /// The successes of other jobs that the last run after them was for.
+    #[serde(rename = "x", with = "instant::by_name", default, skip_serializing_if = "is_default")]
+    pub(crate) followed: Successes,
     /// The end of the last successful run.
     #[serde(rename = "k", with = "instant::maybe", default, skip_serializing_if = "is_default")]
     pub(crate) succeeded: Option<UnixTime>,
@@ -130,6 +133,7 @@ impl State {
             anchor: now,
             last: None,
             handled,
+            followed: Successes::new(),
             succeeded: None,
             run: None,
             past: Vec::new(),
@@ -204,6 +208,12 @@ impl State {
         on.map(|on| label::split(on)).unwrap_or_default()
     }
 
+    /// The jobs that it follows by the definition in effect, in order.
+    pub(crate) fn after(&self) -> Vec<String> {
+        let after = self.settings.as_ref().and_then(|settings| settings.get(AFTER));
+        after.map(|after| names_in(after)).unwrap_or_default()
+    }
+
     /// The slot of the last run. It is nearly always the latest one that is settled.
     fn implied_last(&self) -> Option<UnixTime> {
         self.run.as_ref().filter(|run| !run.asked).map(|run| run.slot)
@@ -234,6 +244,8 @@ impl State {
             None if due.one_shot.is_some() => {}
             None => self.last = self.last.max(Some(due.at)),
         }
+        // Those of jobs that it does not follow any more stay: it may follow them again.
+        self.followed.extend(due.followed.clone());
         self.run = Some(LastRun::new(due, token, host, now));
         token
     }

@@ -43,6 +43,12 @@ impl Agenda {
         self.defined().map(|(name, _)| name.clone()).collect()
     }
 
+    /// The jobs that follow this one.
+    pub(super) fn followers(&self, job: &str) -> Vec<Arc<str>> {
+        let follows = |entry: &Entry| entry.snapshot.job.policy.after.contains(job);
+        self.defined().filter(|(_, entry)| follows(entry)).map(|(name, _)| name.clone()).collect()
+    }
+
     fn defined(&self) -> impl Iterator<Item = (&Arc<str>, &Entry)> {
         self.entries.iter().filter(|(_, entry)| !entry.is_removed)
     }

@@ -8,12 +8,13 @@
 //!    └─ busy ───────────── then try the lock once with the worker
 //! ```
 
+use super::chain;
 use super::context::{Context, Halt, Stop};
 use super::hold::{Hold, HoldResult};
 use super::snapshot::{JobSnapshot, Observation};
 use super::workers::Worker;
 use crate::decide::{DOUBT, Decision, Followed, OVERDUE, after_now, decide};
-use crate::notes::State;
+use crate::notes::{JobControl, State};
 use crate::{Busy, EventKind, UnixTime};
 use cotter::{Guard, Mutex};
 use std::pin::pin;
@@ -37,7 +38,7 @@ pub(super) async fn first_attempt(
         read(context, snapshot).await?.state
     };
     if let Some(state) = note {
-        let seen = look(context, snapshot, &state);
+        let seen = look(context, snapshot, &state).await?;
         let quiet = state.hash == snapshot.definition.hash && seen.due.is_none() && seen.crashed.is_none();
         let quiet = quiet && !seen.alarm && !snapshot.is_doubted(&state);
         if seen.doubts || seen.taken_over.is_some() {
@@ -59,7 +60,7 @@ async fn succeed(
     let mutex = lock_of(context, snapshot);
     let Some(guard) = context.ask(Stop::Starts, || mutex.try_lock()).await? else {
         let (next, why) = (context.clock.now() + OVERDUE, snapshot.definition.why_not(note));
-        return Ok(Observation { next: Some(next), handled: note.handled, stands_by: Some(why) });
+        return Ok(Observation { next: Some(next), handled: note.handled, stands_by: Some(why), ran: false });
     };
     match Hold::new(context, snapshot, guard, None).work(None).await? {
         HoldResult::Observation(seen) => Ok(seen),
@@ -69,10 +70,11 @@ async fn succeed(
 }
 
 /// Decides without the lock, as a hint.
-fn look(context: &Context, snapshot: &JobSnapshot, note: &State) -> Decision {
-    let control = context.control.borrow().of(snapshot.name());
+async fn look(context: &Context, snapshot: &JobSnapshot, note: &State) -> Result<Decision, Halt> {
+    let successes = chain::successes(context, snapshot, Some(note)).await?;
+    let control = JobControl { successes, ..context.control.borrow().of(snapshot.name()) };
     let (now, max_lead) = (context.clock.now(), context.max_note_lead());
-    decide(&snapshot.definition, Some(note), &control, now, max_lead, Followed::Not)
+    Ok(decide(&snapshot.definition, Some(note), &control, now, max_lead, Followed::Not))
 }
 
 /// Runs what is due, waiting for the lock and for a worker if necessary.
@@ -97,7 +99,10 @@ pub(super) async fn attempt(
                 continue;
             }
             let note = read(context, snapshot).await?.state;
-            let seen = note.as_ref().map(|note| look(context, snapshot, note));
+            let seen = match &note {
+                Some(note) => Some(look(context, snapshot, note).await?),
+                None => None,
+            };
             let stands_by = seen.and_then(|seen| Observation::of(&seen, snapshot).stands_by);
             if stands_by.is_none() {
                 context.emit(snapshot.name(), EventKind::Busy);

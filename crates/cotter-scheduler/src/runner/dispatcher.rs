@@ -191,7 +191,17 @@ impl Dispatcher {
         entry.handled = entry.handled.max(seen.handled);
         entry.broken = false;
         standing::observed(&self.context, entry, seen, now);
+        if seen.ran {
+            self.check_followers(snapshot.name(), now);
+        }
         seen.next
+    }
+
+    /// Checks the jobs that follow one that has just run. Other replicas look every minute.
+    fn check_followers(&mut self, job: &str, now: UnixTime) {
+        for follower in self.agenda.followers(job) {
+            self.check_soon(&follower, now);
+        }
     }
 
     /// Reports a failure once; a lost lock was already reported as the end of the run. Returns true if the lock was lost.

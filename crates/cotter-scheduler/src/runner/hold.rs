@@ -1,14 +1,15 @@
 //! The work under one hold of a job's lock: decide, write, run, write, and repeat until nothing is due.
 
 use super::attempt::{fallback, read};
+use super::chain;
 use super::context::{Context, Halt, Stop};
 use super::one_shots;
 use super::register;
 use super::room::Room;
 use super::snapshot::{JobSnapshot, Observation};
 use super::workers::Worker;
-use crate::decide::{Decision, DueRun, Followed, decide};
-use crate::notes::State;
+use crate::decide::{Decision, DueRun, Followed, Successes, decide};
+use crate::notes::{JobControl, State};
 use crate::{Error, EventKind, UnixTime};
 use cotter::Guard;
 use std::sync::Arc;
@@ -78,7 +79,11 @@ impl<'a> Hold<'a> {
                 if is_near {
                     continue;
                 }
-                return Ok(HoldResult::Observation(Observation::of(&decision, self.snapshot)));
+                let ran = self.started.is_some();
+                return Ok(HoldResult::Observation(Observation {
+                    ran,
+                    ..Observation::of(&decision, self.snapshot)
+                }));
             };
             match self.room(room.take(), worker.take(), now).await? {
                 Room::Ready(worker, gates) if self.claim(&slot).await? => {
@@ -100,20 +105,22 @@ impl<'a> Hold<'a> {
 
     /// Decides, by the store's clock. After a short run that is nearly always followed by nothing the estimate is enough.
     async fn look(&self) -> Result<(UnixTime, Decision), Halt> {
+        let successes = chain::successes(self.context, self.snapshot, self.note.as_ref()).await?;
         if self.started.is_some() && self.context.clock.age() <= MAX_CLOCK_AGE {
             let now = self.context.clock.now();
-            let decision = self.decide(now);
+            let decision = self.decide(now, &successes);
             let is_near = |next: UnixTime| next.since(now) <= 2 * MAX_HELD_WAIT;
             if decision.due.is_none() && !decision.next.is_some_and(is_near) {
                 return Ok((now, decision));
             }
         }
         let now = self.context.measure().await?;
-        Ok((now, self.decide(now)))
+        Ok((now, self.decide(now, &successes)))
     }
 
-    fn decide(&self, now: UnixTime) -> Decision {
+    fn decide(&self, now: UnixTime, successes: &Successes) -> Decision {
         let control = self.context.control.borrow().of(self.snapshot.name());
+        let control = JobControl { successes: successes.clone(), ..control };
         let followed = match (self.started, self.waiting) {
             (Some(_), _) => Followed::Held,
             (None, Some(since)) => Followed::Since(since),

@@ -13,6 +13,7 @@
 //! | `workers` | the pool of workers, by priority |
 //! | `one_shots` | one-shot runs: taken, removed |
 //! | `execute` | the task of one run, and the reasons to stop it |
+//! | `chain` | the jobs that a job follows |
 //! | `control` | the requests of operators |
 //! | `clock`, `clock_check` | an estimate of the store's clock; its comparison with this host's |
 //! | `context` | shared state; requests to a store that may be down |
@@ -22,6 +23,7 @@
 
 mod agenda;
 mod attempt;
+mod chain;
 mod clock;
 mod clock_check;
 mod context;

@@ -106,6 +106,7 @@ pub(super) struct Settings {
     lock: Option<String>,
     limit: Option<(String, u32)>,
     priority: Option<i32>,
+    pub(super) after: Vec<String>,
     on: On,
 }
 
@@ -264,6 +265,7 @@ impl Settings {
             lock: section.get("lock", mistakes, value::lock_name),
             limit: section.get("limit", mistakes, value::limit),
             priority: section.get("priority", mistakes, value::signed),
+            after: section.get("after", mistakes, value::names).unwrap_or_default(),
             on: section.get("on", mistakes, value::on).unwrap_or_default(),
         }
     }
@@ -301,6 +303,7 @@ impl Settings {
         job = self.lock.iter().fold(job, Job::lock);
         job = self.limit.iter().fold(job, |job, (name, of)| job.limit(name, *of));
         job = self.priority.into_iter().fold(job, Job::priority);
+        job = self.after.iter().fold(job, Job::after);
         job = self.on.labels.iter().cloned().fold(job, Job::on);
         self.generation.into_iter().fold(job, Job::generation)
     }

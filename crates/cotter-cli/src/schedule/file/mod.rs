@@ -6,9 +6,11 @@
 //! | `value` | parsing of values |
 //! | `job` | a job, with its `[defaults]` |
 //! | `env`, `trigger` | the environment of a job; its trigger |
+//! | `chain` | jobs that run after others of the file |
 //! | `doubts` | what is allowed and probably a mistake |
 //! | `example` | the example in `docs/jobs.md` |
 
+mod chain;
 mod doubts;
 mod env;
 mod job;
@@ -201,6 +203,7 @@ fn parse_tables(path: &Path, root: &DeTable<'_>, mistakes: &mut Mistakes) -> Opt
         mistakes.add(0, "`group` is missing: the locks of the jobs are named \"<group>/<job>\"");
     }
     check_names(group.as_deref(), top.at_key("group"), &jobs, mistakes);
+    chain::check(&jobs, mistakes);
     let place = place(&top, mistakes);
     if let Some(StoreRef::Url(url)) = &place
         && let Err(error) = Client::builder().schema(url)

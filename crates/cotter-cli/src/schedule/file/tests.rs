@@ -45,7 +45,7 @@ fn the_manual_has_a_row_for_every_key() {
     let cells = tables.lines().filter_map(|line| line.strip_prefix("| `")?.split(" |").next());
     let names = cells.flat_map(|cell| cell.split("`, `")).map(|name| name.trim_matches(['`', '[', ']']));
     let rows: BTreeSet<_> = names.map(|name| name.trim_end_matches(".NAME")).collect();
-    let alternatives = "cron crontab fixed_rate fixed_delay once_at on_demand command shell".split(' ');
+    let alternatives = "cron crontab fixed_rate fixed_delay once_at on_demand after command shell".split(' ');
     let known: BTreeSet<_> = KEYS.iter().chain(job::SHARED).copied().chain(alternatives).collect();
     assert_eq!(rows, known);
 }
@@ -67,7 +67,7 @@ fn all_mistakes_at_once_in_order_of_their_lines() {
         "job \"a\": `command`: there is no program in it",
         "job \"b\": `cron`: ",
         "job \"b\": unknown key `misfrie`; did you mean `misfire`?",
-        "job \"c\": one of `cron`, `crontab`, `fixed_rate`, `fixed_delay`, `once_at`, `on_demand` is missing",
+        "job \"c\": one of `cron`, `crontab`, `fixed_rate`, `fixed_delay`, `once_at`, `on_demand`, `after` is missing",
         "job \"c\": one of `command`, `shell` is missing",
     ] {
         assert!(all.contains(says), "no {says:?} in\n{all}");

@@ -8,7 +8,7 @@ use toml::de::DeValue;
 
 /// The trigger keys, of which exactly one is required.
 pub(super) const TRIGGERS: &[&str] =
-    &["cron", "crontab", "fixed_rate", "fixed_delay", "once_at", "on_demand"];
+    &["cron", "crontab", "fixed_rate", "fixed_delay", "once_at", "on_demand", "after"];
 
 /// The trigger with the restrictions of its slots; `None` after a mistake in the trigger itself.
 pub(super) fn read(section: &Section<'_>, zone: &Zone, mistakes: &mut Mistakes) -> Option<Trigger> {
@@ -28,6 +28,8 @@ fn unrestricted(section: &Section<'_>, zone: &Zone, mistakes: &mut Mistakes) -> 
         }),
         key @ "fixed_rate" => section.get(key, mistakes, |v| every(v, Trigger::fixed_rate)),
         key @ "fixed_delay" => section.get(key, mistakes, |v| every(v, Trigger::fixed_delay)),
+        // Which jobs these are is a setting.
+        "after" => Some(Trigger::on_demand()),
         key @ "on_demand" => section.get(key, mistakes, |v| value::yes(v).map(|()| Trigger::on_demand())),
         key => section.get(key, mistakes, |value| Trigger::once_at(value::instant(value)?).map_err(text)),
     }

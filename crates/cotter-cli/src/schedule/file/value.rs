@@ -115,6 +115,19 @@ pub(super) fn lock_name(value: &DeValue<'_>) -> Result<String, String> {
     Ok(name)
 }
 
+/// The names of jobs, or of one.
+pub(super) fn names(value: &DeValue<'_>) -> Result<Vec<String>, String> {
+    let how = |value: &DeValue<'_>| format!("found {}; write \"a\" or [\"a\", \"b\"]", kind(value));
+    match value {
+        DeValue::String(name) => Ok(vec![name.to_string()]),
+        DeValue::Array(all) if !all.is_empty() => {
+            all.iter().map(|one| text(one.get_ref()).map_err(|_| how(one.get_ref()))).collect()
+        }
+        DeValue::Array(_) => Err("the list is empty; name a job".to_owned()),
+        other => Err(how(other)),
+    }
+}
+
 /// Which hosts run a job.
 #[derive(Debug, Clone, Default)]
 pub(super) struct On {

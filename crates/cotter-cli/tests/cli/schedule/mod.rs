@@ -1,5 +1,6 @@
 //! `cotter schedule` and `cotter jobs`, from outside.
 
+mod chains;
 mod check;
 mod crontab;
 mod diff;

@@ -5,6 +5,7 @@ use super::super::one_shots::Added;
 use super::super::run::is_default;
 use super::pause::{self, Pause};
 use crate::UnixTime;
+use crate::decide::Successes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -31,6 +32,9 @@ pub(crate) struct JobControl {
     /// The run that is to end, if an operator wants that.
     #[serde(rename = "s", default, skip_serializing_if = "is_default")]
     pub(crate) stop: Option<StopRun>,
+    /// When the jobs that this one follows last succeeded; that is in their own notes.
+    #[serde(skip)]
+    pub(crate) successes: Successes,
     /// The two earliest one-shot runs that a pause does not hold back; they are in notes of their own.
     #[serde(skip)]
     pub(crate) one_shots: Vec<Added>,

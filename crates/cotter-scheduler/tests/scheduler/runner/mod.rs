@@ -1,6 +1,7 @@
 //! The runner in virtual time: everything happens in one runtime whose clock jumps to the next timer.
 
 mod calendars;
+mod chains;
 mod clocks;
 mod compare;
 mod definitions;
