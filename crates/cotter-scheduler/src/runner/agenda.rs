@@ -10,6 +10,8 @@ use std::sync::Arc;
 pub(super) struct Agenda {
     entries: HashMap<Arc<str>, Entry>,
     order: BTreeSet<(UnixTime, Arc<str>)>,
+    /// Those that follow others: usually few.
+    following: BTreeSet<Arc<str>>,
 }
 
 /// One job.
@@ -45,8 +47,9 @@ impl Agenda {
 
     /// The jobs that follow this one.
     pub(super) fn followers(&self, job: &str) -> Vec<Arc<str>> {
-        let follows = |entry: &Entry| entry.snapshot.job.policy.after.contains(job);
-        self.defined().filter(|(_, entry)| follows(entry)).map(|(name, _)| name.clone()).collect()
+        let entries = self.following.iter().filter_map(|name| self.entries.get_key_value(name));
+        let follows = |entry: &Entry| !entry.is_removed && entry.snapshot.job.policy.after.contains(job);
+        entries.filter(|(_, entry)| follows(entry)).map(|(name, _)| name.clone()).collect()
     }
 
     fn defined(&self) -> impl Iterator<Item = (&Arc<str>, &Entry)> {
@@ -56,6 +59,10 @@ impl Agenda {
     /// Adds a job, replacing the one of the same name.
     pub(super) fn put(&mut self, snapshot: Arc<JobSnapshot>) {
         let name = snapshot.name().clone();
+        match snapshot.job.policy.after.is_empty() {
+            true => self.following.remove(&name),
+            false => self.following.insert(name.clone()),
+        };
         match self.entries.get_mut(&name) {
             Some(entry) => {
                 entry.snapshot.retire();
@@ -69,6 +76,7 @@ impl Agenda {
     /// Removes a job. Returns whether there was one.
     pub(super) fn remove(&mut self, job: &str) -> bool {
         self.wake(job, None);
+        self.following.remove(job);
         let Some(entry) = self.get(job) else { return false };
         entry.snapshot.retire();
         entry.is_removed = true;

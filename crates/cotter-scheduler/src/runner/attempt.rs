@@ -60,7 +60,7 @@ async fn succeed(
     let mutex = lock_of(context, snapshot);
     let Some(guard) = context.ask(Stop::Starts, || mutex.try_lock()).await? else {
         let (next, why) = (context.clock.now() + OVERDUE, snapshot.definition.why_not(note));
-        return Ok(Observation { next: Some(next), handled: note.handled, stands_by: Some(why), ran: false });
+        return Ok(Observation { next: Some(next), handled: note.handled, stands_by: Some(why) });
     };
     match Hold::new(context, snapshot, guard, None).work(None).await? {
         HoldResult::Observation(seen) => Ok(seen),

@@ -30,6 +30,8 @@ pub(super) struct Context {
     pub(super) control: watch::Sender<Arc<Control>>,
     /// Whether this host's clock is too far off.
     pub(super) clock_off: watch::Sender<bool>,
+    /// The jobs that have succeeded, for those that follow them.
+    pub(super) succeeded: watch::Sender<Vec<Arc<str>>>,
     down: AtomicBool,
 }
 
@@ -78,6 +80,7 @@ impl Context {
             stop: watch::Sender::new(Stop::No),
             control: watch::Sender::new(Arc::default()),
             clock_off: watch::Sender::new(false),
+            succeeded: watch::Sender::default(),
             down: AtomicBool::new(false),
         }
     }

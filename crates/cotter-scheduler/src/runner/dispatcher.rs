@@ -65,6 +65,7 @@ impl Dispatcher {
     ) {
         let mut asked = self.context.control.subscribe();
         let mut off = self.context.clock_off.subscribe();
+        let mut succeeded = self.context.succeeded.subscribe();
         loop {
             self.start_due();
             let clock = self.context.clock.clone();
@@ -75,6 +76,7 @@ impl Dispatcher {
                 Some(done) = self.attempts.join_next_with_id() => self.attempt_done(done),
                 Ok(()) = asked.changed() => self.apply_requests(),
                 Some(command) = commands.recv() => self.handle_command(command),
+                Ok(()) = succeeded.changed() => self.check_followers(),
                 Ok(()) = off.changed() => {}
                 () = clock.sleep_until_some(self.pause_end) => self.end_pauses(),
                 () = clock.sleep_until_some(next) => {}
@@ -191,15 +193,18 @@ impl Dispatcher {
         entry.handled = entry.handled.max(seen.handled);
         entry.broken = false;
         standing::observed(&self.context, entry, seen, now);
-        if seen.ran {
-            self.check_followers(snapshot.name(), now);
-        }
         seen.next
     }
 
-    /// Checks the jobs that follow one that has just run. Other replicas look every minute.
-    fn check_followers(&mut self, job: &str, now: UnixTime) {
-        for follower in self.agenda.followers(job) {
+    /// Checks the jobs that follow those that have just succeeded. Other replicas look every minute.
+    fn check_followers(&mut self) {
+        let mut succeeded = Vec::new();
+        self.context.succeeded.send_if_modified(|jobs| {
+            succeeded = std::mem::take(jobs);
+            false
+        });
+        let now = self.context.clock.now();
+        for follower in succeeded.iter().flat_map(|job| self.agenda.followers(job)).collect::<Vec<_>>() {
             self.check_soon(&follower, now);
         }
     }

@@ -79,11 +79,7 @@ impl<'a> Hold<'a> {
                 if is_near {
                     continue;
                 }
-                let ran = self.started.is_some();
-                return Ok(HoldResult::Observation(Observation {
-                    ran,
-                    ..Observation::of(&decision, self.snapshot)
-                }));
+                return Ok(HoldResult::Observation(Observation::of(&decision, self.snapshot)));
             };
             match self.room(room.take(), worker.take(), now).await? {
                 Room::Ready(worker, gates) if self.claim(&slot).await? => {

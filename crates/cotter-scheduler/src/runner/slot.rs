@@ -42,6 +42,9 @@ impl Hold<'_> {
             // Only writing the note shows whether the lock was held to the end.
             let lost = matches!(&written, Err(Halt::Failed(error)) if error.is_loss());
             let outcome = if lost { Ending::Lost } else { ending };
+            if outcome == Ending::Ok {
+                self.context.succeeded.send_modify(|jobs| jobs.push(self.snapshot.name().clone()));
+            }
             let last = matches!(written, Ok(None)) && !self.is_rerun(&slot, token, &outcome);
             let (at, attempt) = (slot.at, slot.attempt);
             let ended = EventKind::Ended { slot: at, attempt, token, outcome, took, last };

@@ -67,8 +67,6 @@ pub(super) struct Observation {
     pub(super) handled: u64,
     /// Why this replica stands by, if another definition is in effect.
     pub(super) stands_by: Option<String>,
-    /// Whether the job has run.
-    pub(super) ran: bool,
 }
 
 impl Observation {
@@ -76,6 +74,6 @@ impl Observation {
     pub(super) fn of(decision: &Decision, snapshot: &JobSnapshot) -> Self {
         let state = &decision.state;
         let stands_by = decision.stands_by.then(|| snapshot.definition.why_not(state));
-        Self { next: decision.next, handled: state.handled, stands_by, ran: false }
+        Self { next: decision.next, handled: state.handled, stands_by }
     }
 }
