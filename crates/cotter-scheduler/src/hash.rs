@@ -236,6 +236,7 @@ mod tests {
             (hourly().on_stop(OnStop::Rerun), "844daabb2bf53fbb"),
             (hourly().grace(seconds(90)), "ce5b046fbfc849a6"),
             (hourly().on(label("zone=a")).on(label("role=db")), "bcd71aec9f4f4b3c"),
+            (job(Trigger::on_demand()).after("c").after("a"), "eb60389a047e7c00"),
             (rate, "8cbf3a4d07fe4164"),
             (all, "48b7b3fed89feb2b"),
             (some, "78e3fd8a81109feb"),

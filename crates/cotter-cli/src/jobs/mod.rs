@@ -72,6 +72,9 @@ pub(crate) struct Jobs {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// List all jobs that have ever been started
+    ///
+    /// LAST 10 has a character for each of the last ten runs and attempts, the newest on the right: `.` for one that succeeded, `x` for
+    /// one that did not, `r` for one that was replaced. With --file, jobs on each host that no host has had are named, too.
     #[command(visible_alias = "ls")]
     List {
         #[command(flatten)]
@@ -136,7 +139,8 @@ enum Action {
     /// Report jobs that are overdue, have failed, or have no scheduler; exits with 1 if there are any
     ///
     /// A job is reported if something is due for longer than --max-overdue that no scheduler has started, if its last run has failed
-    /// and is not repeated, and if no scheduler has it; and the group, if no scheduler runs. A job that is paused is not overdue.
+    /// and is not repeated, and if no scheduler has it; and the group, if no scheduler runs. A job that is paused is not overdue. With
+    /// --file, a job on each host that no host has had is reported as well.
     Check(check::Check),
     /// Forget a job that was removed: its state, its history, and any requests for it; exits with 75 while it is running
     Forget(forget::Forget),
