@@ -1,5 +1,6 @@
 //! The decisions, case by case.
 
+mod chain;
 mod lapse;
 mod random;
 
