@@ -7,6 +7,7 @@ pub mod boot_clock;
 pub mod duration;
 mod encoded;
 mod exit;
+pub mod job;
 mod journal;
 pub mod lock;
 mod output;

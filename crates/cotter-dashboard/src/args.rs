@@ -2,22 +2,26 @@
 
 use crate::server;
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use cotter::Client;
 use cotter_console::{Console, Exit, Failure, clean};
 use std::io::Write;
 use std::net::SocketAddr;
 use tokio::net::TcpListener;
 
-/// Show the locks of a store in a browser
+/// Show the locks of a store, and its jobs, in a browser
 ///
-/// Serves pages that go on by themselves: who holds which lock, since when and for how long, how many wait, and what `cotter
-/// doctor` says about the store. It changes nothing, and asks the store once a second, however many look, and not at all while
+/// Serves pages that go on by themselves: who holds which lock, since when and for how long, how many wait, what the jobs
+/// of a group do, and what `cotter doctor` says about the store. It changes nothing, and asks the store once a second, however many look, and not at all while
 /// nobody does.
 #[derive(Debug, Args)]
 pub struct Dashboard {
     /// The address to listen at; only this host may reach it
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8787", value_parser = on_this_host)]
     listen: SocketAddr,
+    /// Show the jobs of this group as well; several are possible
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    group: Vec<String>,
 }
 
 /// An address that others cannot reach: whoever reaches the pages reads the names of all locks and who holds them.
@@ -51,7 +55,7 @@ impl Dashboard {
             false => writeln!(console.out(), "the locks of {store} are at http://{at}/")?,
         }
         let failed = |error| Failure::new(Exit::System, format!("cannot serve: {error}"));
-        server::serve(listener, client).await.map_err(failed)?;
+        server::serve(listener, client, &self.group).await.map_err(failed)?;
         Ok(Exit::Done)
     }
 }

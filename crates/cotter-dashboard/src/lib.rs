@@ -1,4 +1,4 @@
-//! `cotter dashboard`: the locks of a store in a browser.
+//! `cotter dashboard`: the locks and the jobs of a store in a browser.
 //!
 //! The command is arguments for clap, with a `run` of its own. It reads, and changes nothing.
 //!
@@ -7,13 +7,16 @@
 //! | `args` | the arguments |
 //! | `listing` | what the store holds, asked for once a second for all who look |
 //! | `changes` | what has changed from one listing to the next |
+//! | `groups` | the jobs of the groups that were named, asked for in the same way |
 //! | `table` | the locks as lines: which ones, in which order |
-//! | `pages` | the pages, from the templates in `templates/` |
+//! | `pages`, `job_pages` | the pages, from the templates in `templates/` |
 //! | `server` | addresses, and pages that go on by themselves |
 //! | `shield` | whose requests are answered, and what a browser may do with the answers |
 
 mod args;
 mod changes;
+mod groups;
+mod job_pages;
 mod listing;
 mod pages;
 mod server;

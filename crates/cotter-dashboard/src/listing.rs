@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout};
 /// The time between two listings.
 pub(crate) const PERIOD: Duration = Duration::from_secs(1);
 /// A store that has not answered for this long is shown as silent. Its own limit is usually shorter.
-const LIMIT: Duration = Duration::from_secs(5);
+pub(crate) const LIMIT: Duration = Duration::from_secs(5);
 /// The time between two examinations of the store, each of which takes a lock and gives it back.
 const EXAMINE_EVERY: Duration = Duration::from_secs(30);
 

@@ -8,6 +8,7 @@ use cotter_console::clean;
 use cotter_console::duration::{since, words};
 use cotter_console::lock::{mode, stamp, token};
 use cotter_console::promise::{abilities, lifetime, promise};
+use std::time::SystemTime;
 
 /// What every page has.
 #[derive(Debug)]
@@ -15,6 +16,8 @@ pub(crate) struct Frame {
     pub(crate) store: String,
     /// Which page it is, for the links to all of them.
     pub(crate) on: &'static str,
+    /// Whether there are jobs to show.
+    pub(crate) has_jobs: bool,
     /// The address of the part that goes on by itself, where there is one.
     pub(crate) live: String,
 }
@@ -22,7 +25,7 @@ pub(crate) struct Frame {
 /// How the store is, above what it holds.
 #[derive(Debug, Template)]
 #[template(path = "state.html")]
-struct State {
+pub(crate) struct State {
     trouble: String,
     age: String,
     cautions: Vec<String>,
@@ -30,12 +33,16 @@ struct State {
 
 impl State {
     fn of(view: &View) -> Self {
-        let age = match view.as_of {
+        Self::new(view.trouble.as_deref(), view.as_of, &view.cautions)
+    }
+
+    pub(crate) fn new(trouble: Option<&str>, as_of: Option<SystemTime>, cautions: &[String]) -> Self {
+        let age = match as_of {
             Some(then) => format!("what is shown is {} old", words(since(then))),
             None => "nothing was heard of it yet".to_owned(),
         };
-        let trouble = view.trouble.as_deref().map(clean).unwrap_or_default();
-        Self { trouble, age, cautions: view.cautions.iter().map(|text| clean(text)).collect() }
+        let trouble = trouble.map(clean).unwrap_or_default();
+        Self { trouble, age, cautions: cautions.iter().map(|text| clean(text)).collect() }
     }
 }
 

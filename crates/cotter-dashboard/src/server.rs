@@ -1,5 +1,7 @@
 //! Addresses, and pages that go on by themselves.
 
+use crate::groups::Groups;
+use crate::job_pages::{JobTables, Jobs};
 use crate::listing::{Listing, PERIOD};
 use crate::pages::{Frame, Lock, LockDetails, LockTable, Locks, Store};
 use crate::shield::shield;
@@ -27,6 +29,8 @@ const LIVE: usize = 100;
 #[derive(Debug)]
 struct Shared {
     listing: Listing,
+    /// Without any, there is no page of jobs.
+    groups: Option<Groups>,
     live: Arc<Semaphore>,
 }
 
@@ -35,16 +39,19 @@ struct Which {
     name: String,
 }
 
-pub(crate) async fn serve(listener: TcpListener, client: Client) -> std::io::Result<()> {
-    axum::serve(listener, router(client)).await
+pub(crate) async fn serve(listener: TcpListener, client: Client, groups: &[String]) -> std::io::Result<()> {
+    axum::serve(listener, router(client, groups)).await
 }
 
-fn router(client: Client) -> Router {
-    let shared = Shared { listing: Listing::new(client), live: Arc::new(Semaphore::new(LIVE)) };
+fn router(client: Client, groups: &[String]) -> Router {
+    let groups = (!groups.is_empty()).then(|| Groups::new(&client, groups));
+    let shared = Shared { listing: Listing::new(client), groups, live: Arc::new(Semaphore::new(LIVE)) };
     Router::new()
         .route("/", get(locks))
         .route("/lock", get(lock))
+        .route("/jobs", get(jobs))
         .route("/store", get(store))
+        .route("/live/jobs", get(live_jobs))
         .route("/live/locks", get(live_locks))
         .route("/live/lock", get(live_lock))
         .route("/style.css", get(|| file("text/css", include_str!("../assets/style.css"))))
@@ -74,7 +81,15 @@ impl Shared {
     /// The frame of this page, whose part goes on by itself with what was asked for.
     fn frame(&self, on: &'static str, asked: &Uri) -> Frame {
         let live = asked.query().map_or_else(|| format!("/live/{on}"), |query| format!("/live/{on}?{query}"));
-        Frame { store: clean(&self.listing.client.info().instance), on, live }
+        let store = clean(&self.listing.client.info().instance);
+        Frame { store, on, has_jobs: self.groups.is_some(), live }
+    }
+
+    async fn job_tables(&self) -> JobTables {
+        match &self.groups {
+            Some(groups) => JobTables::of(&groups.view().await),
+            None => JobTables::of(&[]),
+        }
     }
 }
 
@@ -86,6 +101,18 @@ async fn locks(State(shared): State<Arc<Shared>>, Query(wanted): Query<Wanted>, 
 async fn lock(State(shared): State<Arc<Shared>>, Query(which): Query<Which>, asked: Uri) -> Response {
     let details = LockDetails::of(&*shared.listing.view().await, &which.name);
     page(&Lock { frame: shared.frame("lock", &asked), shown: clean(&which.name), details })
+}
+
+async fn jobs(State(shared): State<Arc<Shared>>, asked: Uri) -> Response {
+    if shared.groups.is_none() {
+        let why = "no group of jobs was named: start `cotter dashboard --group NAME`\n";
+        return (StatusCode::NOT_FOUND, why).into_response();
+    }
+    page(&Jobs { tables: shared.job_tables().await, frame: shared.frame("jobs", &asked) })
+}
+
+async fn live_jobs(State(shared): State<Arc<Shared>>) -> Response {
+    live(shared, |shared| async move { shared.job_tables().await })
 }
 
 async fn store(State(shared): State<Arc<Shared>>, asked: Uri) -> Response {

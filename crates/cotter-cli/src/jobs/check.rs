@@ -1,11 +1,10 @@
 //! `cotter jobs check`: whether all is well, for monitoring.
 
 use super::hosts::nobody;
-use super::list::{held, no_worker, nobody_has};
-use super::runs::has_failed;
 use super::unseen::OnEach;
 use clap::Args;
 use cotter_console::duration::{parse, parse_positive, words};
+use cotter_console::job::{has_failed, held, no_worker, nobody_has};
 use cotter_console::{Console, Exit, Failure, clean};
 use cotter_scheduler::{Ending, JobStatus, Jobs, UnixTime, WaitsFor};
 use serde_json::{Value, json};

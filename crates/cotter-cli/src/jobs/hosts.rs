@@ -1,8 +1,8 @@
 //! `cotter jobs hosts`, and what is said where none is there.
 
-use super::list::{from_now, nobody_has};
 use crate::table;
 use cotter_console::duration::{millis, words};
+use cotter_console::job::{from_now, nobody_has};
 use cotter_console::{Console, Failure, clean};
 use cotter_scheduler::{Host, Jobs, UnixTime};
 use serde_json::{Value, json};

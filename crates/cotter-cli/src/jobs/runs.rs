@@ -3,7 +3,7 @@
 use crate::table;
 use cotter_console::duration::words;
 use cotter_console::{Console, Failure, clean};
-use cotter_scheduler::{Ending, Entry};
+use cotter_scheduler::Entry;
 use serde_json::{Value, json};
 use std::io::Write;
 
@@ -12,11 +12,6 @@ use std::io::Write;
 pub(super) struct Run<'a> {
     pub(super) job: &'a str,
     pub(super) entry: &'a Entry,
-}
-
-/// A run that made way for the next one has neither succeeded nor failed.
-pub(super) fn has_failed(ending: &Ending) -> bool {
-    !matches!(ending, Ending::Ok | Ending::Replaced)
 }
 
 pub(super) fn print_objects(runs: &[Run<'_>], console: &Console) -> Result<(), Failure> {

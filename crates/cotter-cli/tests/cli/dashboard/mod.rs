@@ -4,8 +4,10 @@ mod browser;
 
 use crate::env::{Running, TestEnv};
 use crate::schedule::metrics::{ask, get, status};
+use crate::schedule::once;
 use cotter_testkit::servers::Redis;
 use cotter_testkit::timing::until;
+use rustix::process::Signal;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::time::Duration;
@@ -13,9 +15,14 @@ use std::time::Duration;
 /// A dashboard of this store, and its address.
 fn start(env: &TestEnv) -> (Running, String) {
     let mut run = env.start(["dashboard", "--listen", "127.0.0.1:0"]);
-    let line = run.line();
-    let at = line.split_once("http://").expect("it says where it is").1.trim_end_matches('/').to_owned();
+    let at = address(&mut run);
     (run, at)
+}
+
+/// Where it says that it is.
+fn address(run: &mut Running) -> String {
+    let line = run.line();
+    line.split_once("http://").expect("it says where it is").1.trim_end_matches('/').to_owned()
 }
 
 /// The page at an address, with what is between two of its words.
@@ -117,4 +124,29 @@ fn an_address_that_cannot_be_used_is_refused() {
     let (_dashboard, at) = start(&env);
     let second = env.run(["dashboard", "--listen", &at]).code(78);
     second.one_line(&["--listen", &at, "cannot listen"]);
+}
+
+#[test]
+fn the_jobs_of_a_group_and_its_hosts_are_there() {
+    let env = TestEnv::new();
+    let text = format!("[job.good]\nfixed_rate = \"50ms\"\nshell = \"true\"\n{}", once("bad", "exit 3"));
+    let path = env.jobs(&text);
+    let schedule = env.start(["schedule", path.to_str().unwrap()]);
+    let mut dashboard = env.start(["dashboard", "--listen", "127.0.0.1:0", "--group", "g"]);
+    let at = address(&mut dashboard);
+    until("both have run", || {
+        let page = get(&at, "/jobs");
+        page.contains("failed: exit code 3") && page.contains("data-label=\"Last 10\"><code>..")
+    });
+    let page = get(&at, "/jobs");
+    let bad = between(&page, "<tr class=\"problem\">", "</tr>");
+    assert!(bad.contains("<strong>bad</strong>") && bad.contains("<code>x</code>"), "{bad}");
+    assert_eq!(page.matches("class=\"problem\"").count(), 1, "the other one is well: {page}");
+    assert!(between(&page, "<h3>Hosts</h3>", "</table>").contains("data-label=\"Busy\""), "{page}");
+    assert!(get(&at, "/").contains("<a href=\"/jobs\">Jobs</a>"));
+    schedule.signal(Signal::TERM);
+    schedule.end().code(0);
+    until("nobody is there", || get(&at, "/jobs").contains("No scheduler of this group runs"));
+    let (_other, at) = start(&env);
+    assert_eq!(status(&get(&at, "/jobs")), "404");
 }

@@ -47,7 +47,7 @@ impl TestEnv {
 }
 
 /// A job that is due now, once, and runs this script.
-fn once(name: &str, script: &str) -> String {
+pub(crate) fn once(name: &str, script: &str) -> String {
     format!(
         "[job.{name}]\nonce_at = 2020-01-01T00:00:00Z\nlate_within = \"87600h\"\nmisfire_window = \"87600h\"\nshell = '''{script}'''\n"
     )

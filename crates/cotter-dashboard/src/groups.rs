@@ -1,0 +1,75 @@
+//! The jobs of the groups that were named. The store is asked for them as for the locks: at most once a second, however many look,
+//! and only while somebody does.
+
+use crate::listing::{LIMIT, PERIOD};
+use cotter::Client;
+use cotter_console::chain;
+use cotter_scheduler::{Host, JobStatus, Jobs, UnixTime};
+use std::sync::Arc;
+use std::time::SystemTime;
+use tokio::sync::Mutex;
+use tokio::time::{Instant, timeout};
+
+/// A group, as of when the store was last heard.
+#[derive(Debug, Clone)]
+pub(crate) struct Group {
+    pub(crate) name: String,
+    pub(crate) jobs: Vec<JobStatus>,
+    pub(crate) hosts: Vec<Host>,
+    /// By the store's clock.
+    pub(crate) now: UnixTime,
+    /// The same moment by this host's clock; `None` if nothing was heard yet.
+    pub(crate) as_of: Option<SystemTime>,
+    /// Why nothing was heard when it was last asked.
+    pub(crate) trouble: Option<String>,
+}
+
+/// The groups.
+#[derive(Debug)]
+pub(crate) struct Groups {
+    asked: Vec<Jobs>,
+    known: Mutex<(Option<Instant>, Arc<Vec<Group>>)>,
+}
+
+impl Groups {
+    pub(crate) fn new(client: &Client, names: &[String]) -> Self {
+        let asked = names.iter().map(|name| Jobs::new(client, name.as_str())).collect();
+        let unknown = |name: &String| Group {
+            name: name.clone(),
+            jobs: Vec::new(),
+            hosts: Vec::new(),
+            now: UnixTime::EPOCH,
+            as_of: None,
+            trouble: None,
+        };
+        Self { asked, known: Mutex::new((None, Arc::new(names.iter().map(unknown).collect()))) }
+    }
+
+    /// The groups as of now, or of a second ago.
+    ///
+    /// Cancel safety: whoever asks next begins anew, a second later.
+    pub(crate) async fn view(&self) -> Arc<Vec<Group>> {
+        let mut known = self.known.lock().await;
+        if known.0.is_some_and(|asked| asked.elapsed() < PERIOD) {
+            return known.1.clone();
+        }
+        known.0 = Some(Instant::now());
+        let mut groups = known.1.to_vec();
+        for (group, jobs) in groups.iter_mut().zip(&self.asked) {
+            match timeout(LIMIT, heard(jobs)).await {
+                Ok(Ok(new)) => {
+                    (group.jobs, group.hosts, group.now) = new;
+                    (group.as_of, group.trouble) = (Some(SystemTime::now()), None);
+                }
+                Ok(Err(error)) => group.trouble = Some(chain(&error)),
+                Err(_) => group.trouble = Some(format!("it has not answered for {} s", LIMIT.as_secs())),
+            }
+        }
+        *known = (Some(Instant::now()), Arc::new(groups));
+        known.1.clone()
+    }
+}
+
+async fn heard(jobs: &Jobs) -> cotter_scheduler::Result<(Vec<JobStatus>, Vec<Host>, UnixTime)> {
+    Ok((jobs.list().await?, jobs.hosts().await?, jobs.now().await?))
+}
