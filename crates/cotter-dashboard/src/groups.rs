@@ -1,14 +1,14 @@
 //! The jobs of the groups that were named. The store is asked for them as for the locks: at most once a second, however many look,
 //! and only while somebody does.
 
-use crate::listing::{LIMIT, PERIOD};
+use crate::listing::PERIOD;
+use crate::recent::{LIMIT, Recent, silent};
 use cotter::Client;
 use cotter_console::chain;
 use cotter_scheduler::{Host, JobStatus, Jobs, UnixTime};
 use std::sync::Arc;
 use std::time::SystemTime;
-use tokio::sync::Mutex;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 /// A group, as of when the store was last heard.
 #[derive(Debug, Clone)]
@@ -28,7 +28,7 @@ pub(crate) struct Group {
 #[derive(Debug)]
 pub(crate) struct Groups {
     asked: Vec<Jobs>,
-    known: Mutex<(Option<Instant>, Arc<Vec<Group>>)>,
+    known: Recent<Vec<Group>>,
 }
 
 impl Groups {
@@ -42,19 +42,15 @@ impl Groups {
             as_of: None,
             trouble: None,
         };
-        Self { asked, known: Mutex::new((None, Arc::new(names.iter().map(unknown).collect()))) }
+        Self { asked, known: Recent::new(PERIOD, names.iter().map(unknown).collect()) }
     }
 
     /// The groups as of now, or of a second ago.
-    ///
-    /// Cancel safety: whoever asks next begins anew, a second later.
     pub(crate) async fn view(&self) -> Arc<Vec<Group>> {
-        let mut known = self.known.lock().await;
-        if known.0.is_some_and(|asked| asked.elapsed() < PERIOD) {
-            return known.1.clone();
-        }
-        known.0 = Some(Instant::now());
-        let mut groups = known.1.to_vec();
+        self.known.get(async |last| self.next(last.clone()).await).await
+    }
+
+    async fn next(&self, mut groups: Vec<Group>) -> Vec<Group> {
         for (group, jobs) in groups.iter_mut().zip(&self.asked) {
             match timeout(LIMIT, heard(jobs)).await {
                 Ok(Ok(new)) => {
@@ -62,11 +58,10 @@ impl Groups {
                     (group.as_of, group.trouble) = (Some(SystemTime::now()), None);
                 }
                 Ok(Err(error)) => group.trouble = Some(chain(&error)),
-                Err(_) => group.trouble = Some(format!("it has not answered for {} s", LIMIT.as_secs())),
+                Err(_) => group.trouble = Some(silent()),
             }
         }
-        *known = (Some(Instant::now()), Arc::new(groups));
-        known.1.clone()
+        groups
     }
 }
 

@@ -5,9 +5,10 @@
 //! | module | concept |
 //! |---|---|
 //! | `args` | the arguments |
-//! | `listing` | what the store holds, asked for once a second for all who look |
+//! | `recent` | what was last heard of the store, asked for once for all who look |
+//! | `listing` | what the store holds |
 //! | `changes` | what has changed from one listing to the next |
-//! | `groups` | the jobs of the groups that were named, asked for in the same way |
+//! | `groups` | the jobs of the groups that were named |
 //! | `table` | the locks as lines: which ones, in which order |
 //! | `pages`, `job_pages` | the pages, from the templates in `templates/` |
 //! | `server` | addresses, and pages that go on by themselves |
@@ -19,6 +20,7 @@ mod groups;
 mod job_pages;
 mod listing;
 mod pages;
+mod recent;
 mod server;
 mod shield;
 mod table;

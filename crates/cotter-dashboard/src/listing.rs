@@ -1,18 +1,16 @@
 //! What the store holds. It is asked at most once a second, however many look, and only while somebody does.
 
 use crate::changes::Changes;
+use crate::recent::{LIMIT, Recent, silent};
 use cotter::{Client, Filter, Finding, Name, Record};
 use cotter_console::chain;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
-use tokio::sync::Mutex;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 /// The time between two listings.
 pub(crate) const PERIOD: Duration = Duration::from_secs(1);
-/// A store that has not answered for this long is shown as silent. Its own limit is usually shorter.
-pub(crate) const LIMIT: Duration = Duration::from_secs(5);
 /// The time between two examinations of the store, each of which takes a lock and gives it back.
 const EXAMINE_EVERY: Duration = Duration::from_secs(30);
 
@@ -30,7 +28,7 @@ pub(crate) struct View {
 }
 
 /// What the examination of the store has found.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Examined {
     pub(crate) findings: Result<Vec<Finding>, String>,
     pub(crate) at: SystemTime,
@@ -40,32 +38,29 @@ pub(crate) struct Examined {
 #[derive(Debug)]
 pub(crate) struct Listing {
     pub(crate) client: Client,
-    view: Mutex<(Option<Instant>, Arc<View>)>,
-    examined: Mutex<Option<(Instant, Examined)>>,
+    view: Recent<View>,
+    examined: Recent<Examined>,
 }
 
 impl Listing {
     pub(crate) fn new(client: Client) -> Self {
-        Self { client, view: Mutex::default(), examined: Mutex::default() }
+        let nothing = Examined { findings: Ok(Vec::new()), at: SystemTime::UNIX_EPOCH };
+        let (view, examined) = (Recent::new(PERIOD, View::default()), Recent::new(EXAMINE_EVERY, nothing));
+        Self { client, view, examined }
     }
 
-    /// The locks as of now, or of a second ago. All who ask in the meantime wait for the same listing.
-    ///
-    /// Cancel safety: whoever asks next begins anew, a second later.
+    /// The locks as of now, or of a second ago.
     pub(crate) async fn view(&self) -> Arc<View> {
-        let mut known = self.view.lock().await;
-        if known.0.is_some_and(|asked| asked.elapsed() < PERIOD) {
-            return known.1.clone();
-        }
-        known.0 = Some(Instant::now());
-        let mut view = View::clone(&known.1);
+        self.view.get(async |last| self.next(last.clone()).await).await
+    }
+
+    async fn next(&self, mut view: View) -> View {
         match timeout(LIMIT, self.list()).await {
             Ok(Ok((locks, cautions))) => view.renew(locks, cautions),
             Ok(Err(error)) => view.trouble = Some(chain(&error)),
-            Err(_) => view.trouble = Some(format!("it has not answered for {} s", LIMIT.as_secs())),
+            Err(_) => view.trouble = Some(silent()),
         }
-        *known = (Some(Instant::now()), Arc::new(view));
-        known.1.clone()
+        view
     }
 
     async fn list(&self) -> cotter::Result<(BTreeMap<Name, Record>, Vec<String>)> {
@@ -78,21 +73,17 @@ impl Listing {
         Ok((locks, records.caution().into_iter().map(str::to_owned).collect()))
     }
 
-    /// What `cotter doctor` says.
-    pub(crate) async fn examined(&self) -> Examined {
-        let mut known = self.examined.lock().await;
-        if let Some((at, examined)) = &*known
-            && at.elapsed() < EXAMINE_EVERY
-        {
-            return examined.clone();
-        }
+    /// What `cotter doctor` says, as of now or of a moment ago.
+    pub(crate) async fn examined(&self) -> Arc<Examined> {
+        self.examined.get(async |_| self.examine().await).await
+    }
+
+    async fn examine(&self) -> Examined {
         let findings = match timeout(LIMIT, self.client.admin().diagnose()).await {
             Ok(findings) => findings.map_err(|error| chain(&error)),
-            Err(_) => Err(format!("it has not answered for {} s", LIMIT.as_secs())),
+            Err(_) => Err(silent()),
         };
-        let examined = Examined { findings, at: SystemTime::now() };
-        *known = Some((Instant::now(), examined.clone()));
-        examined
+        Examined { findings, at: SystemTime::now() }
     }
 }
 
