@@ -7,7 +7,7 @@ use crate::watching::{Changes, Watch, page, watch};
 use clap::Args;
 use cotter::{Client, Filter, Name, Record};
 use cotter_console::duration::{since, words};
-use cotter_console::lock::{mode, permits, token};
+use cotter_console::lock::{self, mode, permits, token};
 use cotter_console::{Console, Exit, Failure, clean};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -68,14 +68,7 @@ async fn look(args: &List, client: &Client) -> Result<(BTreeMap<Name, Record>, V
     if args.all {
         filter = filter.with_free();
     }
-    let mut listing = client.admin().list(filter);
-    // Stores list in no particular order, and may list a name twice.
-    let mut records = BTreeMap::new();
-    while let Some(record) = listing.next().await? {
-        records.insert(record.name.clone(), record);
-    }
-    let cautions = listing.caution().into_iter().map(str::to_owned).collect();
-    Ok((records, cautions))
+    Ok(lock::list(client, filter).await?)
 }
 
 /// Prints the locks that have changed, and those that are not listed any more. The time that is left always changes.

@@ -132,6 +132,11 @@ fn names<'a>(hosts: impl Iterator<Item = Option<&'a str>>) -> String {
     hosts.map(|host| host.map_or_else(|| "a host".to_owned(), clean)).collect::<Vec<_>>().join(", ")
 }
 
+/// How its last run has failed, if that is not repeated.
+pub fn failure(job: &JobStatus) -> Option<&Ending> {
+    job.ending.as_ref().filter(|ending| has_failed(ending) && job.retry_at.is_none())
+}
+
 /// A run that made way for the next one has neither succeeded nor failed.
 pub fn has_failed(ending: &Ending) -> bool {
     !matches!(ending, Ending::Ok | Ending::Replaced)

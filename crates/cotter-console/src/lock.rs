@@ -1,8 +1,24 @@
 //! What commands say about locks and their holders.
 
-use cotter::{Holder, Mode, Record};
+use cotter::{Client, Filter, Holder, Mode, Name, Record};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::time::SystemTime;
+
+/// The locks of a store, by name, and what has to be said about the list.
+///
+/// # Errors
+/// The store cannot list them, or does not answer.
+pub async fn list(client: &Client, filter: Filter) -> cotter::Result<(BTreeMap<Name, Record>, Vec<String>)> {
+    let mut listing = client.admin().list(filter);
+    // Stores list in no particular order, and may list a name twice.
+    let mut records = BTreeMap::new();
+    while let Some(record) = listing.next().await? {
+        records.insert(record.name.clone(), record);
+    }
+    let cautions = listing.caution().into_iter().map(str::to_owned).collect();
+    Ok((records, cautions))
+}
 
 /// The token, or `None` if the store has no tokens.
 pub fn token(holder: &Holder) -> Option<String> {

@@ -12,8 +12,8 @@ use tokio::net::TcpListener;
 /// Show the locks of a store, and its jobs, in a browser
 ///
 /// Serves pages that go on by themselves: who holds which lock, since when and for how long, how many wait, what the jobs
-/// of a group do, and what `cotter doctor` says about the store. It changes nothing, and asks the store once a second, however many look, and not at all while
-/// nobody does.
+/// of a group do, and what `cotter doctor` says about the store. It changes nothing, and asks the store once a second, however
+/// many look, and not at all while nobody does.
 #[derive(Debug, Args)]
 pub struct Dashboard {
     /// The address to listen at; only this host may reach it

@@ -2,13 +2,11 @@
 //! and only while somebody does.
 
 use crate::listing::PERIOD;
-use crate::recent::{LIMIT, Recent, silent};
+use crate::recent::{Recent, in_time};
 use cotter::Client;
-use cotter_console::chain;
 use cotter_scheduler::{Host, JobStatus, Jobs, UnixTime};
 use std::sync::Arc;
 use std::time::SystemTime;
-use tokio::time::timeout;
 
 /// A group, as of when the store was last heard.
 #[derive(Debug, Clone)]
@@ -52,13 +50,12 @@ impl Groups {
 
     async fn next(&self, mut groups: Vec<Group>) -> Vec<Group> {
         for (group, jobs) in groups.iter_mut().zip(&self.asked) {
-            match timeout(LIMIT, heard(jobs)).await {
-                Ok(Ok(new)) => {
+            match in_time(heard(jobs)).await {
+                Ok(new) => {
                     (group.jobs, group.hosts, group.now) = new;
                     (group.as_of, group.trouble) = (Some(SystemTime::now()), None);
                 }
-                Ok(Err(error)) => group.trouble = Some(chain(&error)),
-                Err(_) => group.trouble = Some(silent()),
+                Err(why) => group.trouble = Some(why),
             }
         }
         groups

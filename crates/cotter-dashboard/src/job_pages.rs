@@ -5,7 +5,7 @@ use crate::pages::{Frame, State};
 use askama::Template;
 use cotter_console::clean;
 use cotter_console::duration::words;
-use cotter_console::job::{from_now, full_state, has_failed, last_runs, outcome, took};
+use cotter_console::job::{failure, from_now, full_state, last_runs, outcome, took};
 use cotter_scheduler::{Host, JobStatus, UnixTime};
 
 /// All jobs.
@@ -80,11 +80,10 @@ impl JobLine {
     fn of(job: &JobStatus, now: UnixTime) -> Self {
         let from_now = |at: UnixTime| from_now(at, now);
         let or_none = Option::unwrap_or_default;
-        let failed = job.ending.as_ref().is_some_and(has_failed) && job.retry_at.is_none();
         Self {
             name: clean(&job.name),
             state: full_state(job, now),
-            is_bad: failed || job.orphaned || job.overdue_since.is_some() && !job.paused,
+            is_bad: failure(job).is_some() || job.orphaned || job.overdue_since.is_some(),
             next: or_none(job.retry_at.or(job.next_slot).map(from_now)),
             last: or_none(job.started.map(from_now)),
             host: or_none(job.host.as_deref().map(clean)),

@@ -1,13 +1,12 @@
 //! What the store holds. It is asked at most once a second, however many look, and only while somebody does.
 
 use crate::changes::Changes;
-use crate::recent::{LIMIT, Recent, silent};
+use crate::recent::{Recent, in_time};
 use cotter::{Client, Filter, Finding, Name, Record};
-use cotter_console::chain;
+use cotter_console::lock::list;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
-use tokio::time::timeout;
 
 /// The time between two listings.
 pub(crate) const PERIOD: Duration = Duration::from_secs(1);
@@ -55,22 +54,11 @@ impl Listing {
     }
 
     async fn next(&self, mut view: View) -> View {
-        match timeout(LIMIT, self.list()).await {
-            Ok(Ok((locks, cautions))) => view.renew(locks, cautions),
-            Ok(Err(error)) => view.trouble = Some(chain(&error)),
-            Err(_) => view.trouble = Some(silent()),
+        match in_time(list(&self.client, Filter::held())).await {
+            Ok((locks, cautions)) => view.renew(locks, cautions),
+            Err(why) => view.trouble = Some(why),
         }
         view
-    }
-
-    async fn list(&self) -> cotter::Result<(BTreeMap<Name, Record>, Vec<String>)> {
-        let mut records = self.client.admin().list(Filter::held());
-        let mut locks = BTreeMap::new();
-        // A store may list a name twice.
-        while let Some(record) = records.next().await? {
-            locks.insert(record.name.clone(), record);
-        }
-        Ok((locks, records.caution().into_iter().map(str::to_owned).collect()))
     }
 
     /// What `cotter doctor` says, as of now or of a moment ago.
@@ -79,10 +67,7 @@ impl Listing {
     }
 
     async fn examine(&self) -> Examined {
-        let findings = match timeout(LIMIT, self.client.admin().diagnose()).await {
-            Ok(findings) => findings.map_err(|error| chain(&error)),
-            Err(_) => Err(silent()),
-        };
+        let findings = in_time(self.client.admin().diagnose()).await;
         Examined { findings, at: SystemTime::now() }
     }
 }

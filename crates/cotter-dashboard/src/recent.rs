@@ -1,16 +1,23 @@
 //! What was last heard of the store, however many ask for it.
 
+use cotter_console::chain;
+use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Mutex;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 /// A store that has not answered for this long is shown as silent. Its own limit is usually shorter.
-pub(crate) const LIMIT: Duration = Duration::from_secs(5);
+const LIMIT: Duration = Duration::from_secs(5);
 
-/// The text about a store that has not answered for [`LIMIT`].
-pub(crate) fn silent() -> String {
-    format!("it has not answered for {} s", LIMIT.as_secs())
+/// The answer of the store, or why there is none.
+pub(crate) async fn in_time<T, E: Error>(
+    answer: impl IntoFuture<Output = Result<T, E>>,
+) -> Result<T, String> {
+    match timeout(LIMIT, answer).await {
+        Ok(answer) => answer.map_err(|error| chain(&error)),
+        Err(_) => Err(format!("it has not answered for {} s", LIMIT.as_secs())),
+    }
 }
 
 /// An answer that is asked for anew when somebody looks and it is older than a period. Nobody asks while nobody looks.

@@ -38,8 +38,8 @@ pub struct JobStatus {
     /// The next slot, by the store's clock and without jitter: the first one that is not settled, and while the job runs, the first
     /// one from now on. `None` while the job is paused or disabled, and for a fixed delay while it runs.
     pub next_slot: Option<UnixTime>,
-    /// Since when something is due that no scheduler has started: a slot, a retry, a request or a one-shot run. `None` if there is no
-    /// such thing or it is not [`OVERDUE`](Self::OVERDUE) yet, and while the job runs or is paused or disabled.
+    /// Since when something is due that no scheduler has started: a slot, a retry, a request, a one-shot run, or a run after other jobs.
+    /// `None` if there is no such thing or it is not [`OVERDUE`](Self::OVERDUE) yet, and while the job runs or is paused or disabled.
     pub overdue_since: Option<UnixTime>,
     /// The first start of a scheduler with this job.
     pub first_started: UnixTime,

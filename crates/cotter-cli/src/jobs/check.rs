@@ -4,7 +4,7 @@ use super::hosts::nobody;
 use super::unseen::OnEach;
 use clap::Args;
 use cotter_console::duration::{parse, parse_positive, words};
-use cotter_console::job::{has_failed, held, no_worker, nobody_has};
+use cotter_console::job::{failure, held, no_worker, nobody_has};
 use cotter_console::{Console, Exit, Failure, clean};
 use cotter_scheduler::{Ending, JobStatus, Jobs, UnixTime, WaitsFor};
 use serde_json::{Value, json};
@@ -132,8 +132,7 @@ impl Check {
             problem(Kind::Overdue, Some(since), format!("overdue for {late}{waits}{workers}"))
         });
         let orphaned = (job.orphaned && has_hosts).then(|| problem(Kind::Orphaned, None, nobody_has(job)));
-        let ending = job.ending.as_ref().filter(|ending| has_failed(ending) && job.retry_at.is_none());
-        let failed = ending.map(|ending| {
+        let failed = failure(job).map(|ending| {
             let how = match ending {
                 Ending::Stopped => "was stopped with its scheduler".to_owned(),
                 Ending::Lost => "lost its lock".to_owned(),
