@@ -72,7 +72,14 @@ fn what_is_not_asked_for_by_its_own_pages_is_refused() {
     ] {
         let answer = answer(&request);
         assert_eq!(status(&answer), expected, "{request}: {answer}");
-        for header in ["default-src 'none'", "frame-ancestors 'none'", "nosniff", "no-store", "same-origin"] {
+        for header in [
+            "default-src 'none'",
+            "script-src 'self';",
+            "frame-ancestors 'none'",
+            "nosniff",
+            "no-store",
+            "same-origin",
+        ] {
             assert!(answer.contains(header), "violation[without-a-policy] {header}: {answer}");
         }
     }
