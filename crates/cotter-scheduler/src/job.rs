@@ -11,6 +11,7 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
+use tracing::Span;
 
 /// A job: its work, its trigger, and its policies for missed slots, failures and crashes.
 ///
@@ -151,7 +152,9 @@ impl Job {
         Self::new(name, trigger, move |run| {
             let work = work.clone();
             async move {
-                match tokio::task::spawn_blocking(move || work(run).outcome()).await {
+                let span = Span::current();
+                let work = move || span.in_scope(|| work(run).outcome());
+                match tokio::task::spawn_blocking(work).await {
                     Ok(outcome) => outcome,
                     Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
                     Err(error) => Err(error.to_string()),

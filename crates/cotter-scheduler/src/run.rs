@@ -8,6 +8,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
+use tracing::Span;
 
 /// One run of a job. Cheap to clone.
 ///
@@ -135,6 +136,18 @@ impl Run {
             from += 1;
         }
         text[from..].clone_into(&mut self.report().output);
+    }
+
+    /// Returns the span of the work. The subscriber runs in the task of the run.
+    pub(crate) fn span(&self, job: &str) -> Span {
+        tracing::info_span!(
+            "cotter.run",
+            job.name = job,
+            job.slot = %self.slot,
+            job.attempt = self.attempt,
+            job.one_shot = self.one_shot(),
+            lock.token = self.token,
+        )
     }
 
     fn report(&self) -> MutexGuard<'_, Report> {

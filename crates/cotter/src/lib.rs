@@ -85,6 +85,7 @@
 //! | `sqlite` | | locks in an SQLite database of this host; Linux only |
 //! | `metrics` | | [an observer](Builder::observe) that records metrics, for any exporter of the `metrics` crates |
 //! | `serde` | | `Serialize` and `Deserialize` for tokens, names, records, losses and error kinds |
+//! | `stream` | | `into_stream` of a [watch](LeaderWatch), of [records](Records) and of a [pruning](Pruning) |
 //! | `conformance` | | the test cases that every backend must pass |
 //!
 //! [observability.md]: https://github.com/cotter-rs/cotter/blob/v0.1.0/docs/observability.md

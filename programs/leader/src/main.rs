@@ -27,15 +27,15 @@ async fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Leads whenever the others let it.
+/// Leads whenever the others let it. Followers see each term with its address from the beginning.
 async fn serve(election: &Election, address: &str, stop: impl Future<Output = ()>) -> cotter::Result<()> {
+    let election = election.clone().announcing(address);
     tokio::pin!(stop);
     loop {
         let leadership = tokio::select! {
             leadership = election.campaign() => leadership?,
             () = &mut stop => return Ok(()),
         };
-        leadership.announce(address).await?;
         println!("leading in term {}", leadership.token());
         tokio::select! {
             ended = leadership.scope(lead()) => if let Err(lost) = ended { println!("{lost}; once more") },

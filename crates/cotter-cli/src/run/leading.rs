@@ -19,14 +19,14 @@ impl Leading {
         name: &Name,
     ) -> Result<Option<Guard>, cotter::Error> {
         let election = client.election(name);
+        let election = match &self.announcement {
+            Some(text) => election.announcing(text.as_str()),
+            None => election,
+        };
         let won = match wait_options.wait.or(wait_options.no_wait.then_some(Duration::ZERO)) {
             Some(wait) => election.campaign_for(wait).await?,
             None => Some(election.campaign().await?),
         };
-        let Some(leadership) = won else { return Ok(None) };
-        if let Some(text) = &self.announcement {
-            leadership.announce(text.as_str()).await?;
-        }
-        Ok(Some(leadership.into()))
+        Ok(won.map(Guard::from))
     }
 }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle};
+use tracing::{Instrument, Span};
 
 /// The task of a run; dropping it aborts the task.
 pub(super) struct Task(JoinHandle<Result<(), String>>);
@@ -23,8 +24,8 @@ impl Drop for Task {
 }
 
 impl Task {
-    pub(super) fn start(working: Working) -> Self {
-        Self(tokio::spawn(working))
+    pub(super) fn start(working: Working, span: Span) -> Self {
+        Self(tokio::spawn(working.instrument(span)))
     }
 
     async fn ending(&mut self) -> Option<Ending> {

@@ -75,7 +75,7 @@ impl Hold<'_> {
         let (cancel, cancelled) = watch::channel(None);
         let client = context.settings.client.clone();
         let report = Arc::<Mutex<Report>>::default();
-        let task = Task::start((snapshot.job.action)(Run {
+        let run = Run {
             slot,
             attempt,
             token,
@@ -85,7 +85,9 @@ impl Hold<'_> {
             client,
             cancel: cancelled,
             report: report.clone(),
-        }));
+        };
+        let span = run.span(snapshot.name());
+        let task = Task::start((snapshot.job.action)(run), span);
         let limits = Limits { guard: &guard, gates };
         let (replaced, asked) = (self.replaced(now), self.stopped_by(token));
         let ending = execute(context, &snapshot.job.policy, &limits, task, &cancel, replaced, asked).await;

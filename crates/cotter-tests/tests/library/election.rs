@@ -5,6 +5,7 @@ use cotter_testkit::faulty::{Call, Faults, Faulty};
 use cotter_testkit::timing::{FAR, first_within};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
+use tokio::time::timeout;
 
 const S: Duration = Duration::from_secs(1);
 const SOON: Duration = Duration::from_secs(20);
@@ -56,6 +57,43 @@ fn an_observer_sees_each_leader_and_that_there_is_none() {
         leadership.resign().wait().unwrap();
         assert_eq!(told(), None);
     }
+}
+
+/// Its first note follows the lock by a round trip, and whoever looks in between has not seen a change.
+#[test]
+fn a_leader_that_announces_itself_is_one_change() {
+    let (clock, one, other) = pair();
+    let told = follow(other.election("a").watch());
+    assert_eq!(next(&told, &clock), None);
+    let guard = one.mutex("a").lock().wait().unwrap();
+    // It looks again, finds a new holder, and waits for its first word.
+    clock.advance(5 * S);
+    assert!(
+        told.recv_timeout(Duration::from_millis(100)).is_err(),
+        "violation[leader-in-two-steps]: it is told at once"
+    );
+    guard.put_note_at("cotter:leader", "cotter leader 1 announced\nx:1").wait().unwrap();
+    assert_eq!(next(&told, &clock), Some((guard.token().get(), Some("x:1".to_owned()))));
+    guard.finish().wait().unwrap();
+    let leadership = one.election("b").announcing("y:2").campaign().wait().unwrap();
+    let leader = said(other.election("b").leader().wait().unwrap());
+    assert_eq!(leader, Some((leadership.token().get(), Some("y:2".to_owned()))));
+}
+
+/// A call that is dropped, as in a `select!`, does not make it silent once more.
+#[test]
+fn who_holds_the_lock_and_says_nothing_is_reported_although_calls_are_dropped() {
+    let (clock, one, other) = pair();
+    let guard = one.mutex("a").lock().wait().unwrap();
+    let mut watch = other.election("a").watch();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let led = first_within(FAR, || {
+        let soon = runtime.block_on(async { timeout(Duration::from_millis(20), watch.changed()).await });
+        clock.advance(Duration::from_millis(100));
+        soon.ok()
+    });
+    let led = led.expect("violation[silent-leader-never-seen]: the holder is reported").unwrap();
+    assert_eq!(said(led.into_leader()), Some((guard.token().get(), None)));
 }
 
 #[test]
@@ -175,7 +213,10 @@ fn a_leader_that_resigned_learns_that_it_does_not_lead() {
     assert!(one.election("").campaign().wait().unwrap_err().kind() == ErrorKind::InvalidName);
     let long = vec![0; cotter::Election::MAX_ANNOUNCEMENT + 100];
     let leadership = one.election("a").campaign().wait().unwrap();
-    assert_eq!(leadership.announce(long).wait().unwrap_err().kind(), ErrorKind::InvalidInput);
+    assert_eq!(leadership.announce(long.clone()).wait().unwrap_err().kind(), ErrorKind::InvalidInput);
+    let error = one.election("b").announcing(long).campaign().wait().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(one.mutex("b").try_lock().wait().unwrap().is_some(), "it was refused before the lock was taken");
 }
 
 /// It has been won, and observers find out without an announcement.
@@ -196,6 +237,12 @@ fn a_leadership_is_kept_although_no_majority_has_answered_the_announcement() {
     leadership.check().unwrap();
     let leader = client.election("a").leader().wait().unwrap().expect("somebody leads");
     assert_eq!(leader.token, leadership.token());
+    leadership.resign().wait().unwrap();
+    silence();
+    let unheard = client.election("a").announcing("x:1").campaign().wait();
+    let error = unheard.expect_err("violation[leader-unannounced]: nobody would find it");
+    assert_eq!(error.kind(), ErrorKind::NoQuorum, "{error}");
+    assert!(client.election("a").campaign_for(SOON).wait().unwrap().is_some(), "it was given up");
 }
 
 #[cfg(unix)]

@@ -10,6 +10,7 @@
 //! | `owner`, `ticket`, `multi/` | re-entry, hand-over, several locks together |
 //! | `latch/`, `election/`, `notes` | made of locks and notes |
 //! | `admin`, `listing`, `pages`, `pruning`, `trial` | for operators |
+//! | `stream` | sequences as streams, with the feature of this name |
 //! | `shapes` | which types are `Send`, in tests |
 
 pub(crate) mod admin;
@@ -33,6 +34,8 @@ pub(crate) mod request;
 pub(crate) mod rwlock;
 pub(crate) mod semaphore;
 pub(crate) mod signal;
+#[cfg(feature = "stream")]
+pub(crate) mod stream;
 pub(crate) mod ticket;
 pub(crate) mod trial;
 pub(crate) mod url;

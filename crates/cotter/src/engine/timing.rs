@@ -84,6 +84,8 @@ pub(crate) const LATCH_POLL: Duration = Duration::from_secs(5);
 pub(crate) const LEADER_POLL: Duration = Duration::from_secs(5);
 /// The same while the leader lives as long as its process or session, whose end has no date.
 pub(crate) const LEADER_POLL_WITHOUT_LEASE: Duration = SECOND;
+/// A new leader that has said nothing is reported after this: its first note follows the lock by a round trip.
+pub(crate) const LEADER_WORD: Duration = Duration::from_millis(250);
 /// The shortest interval, at the end of a lease that is not renewed.
 pub(crate) const LEADER_POLL_MIN: Duration = Duration::from_millis(20);
 

@@ -27,6 +27,7 @@ mod requested;
 mod requests;
 mod retries;
 mod slots;
+mod spans;
 mod stopping;
 mod stops;
 mod waits;

@@ -13,9 +13,10 @@ mod watch;
 pub use leadership::Leadership;
 pub use watch::{Leader, LeaderState, LeaderWatch};
 
+use crate::api::notes::check_size;
 use crate::api::request::LockRequest;
 use crate::engine::{Core, Wait};
-use crate::{ErrorKind, Guard, Lease, Mode, Name, Op, Result};
+use crate::{Error, ErrorKind, Guard, Lease, Mode, Name, Op, Result};
 use announcement::{Announcement, KEY, MAX_ANNOUNCEMENT};
 use std::fmt;
 use std::sync::Arc;
@@ -33,9 +34,8 @@ use std::time::Duration;
 /// # use cotter::Client;
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> cotter::Result<()> {
 /// let client = Client::connect("memory:").await?;
-/// let election = client.election("scheduler");
+/// let election = client.election("scheduler").announcing("10.0.0.7:8080");
 /// let leadership = election.campaign().await?;
-/// leadership.announce("10.0.0.7:8080").await?;
 ///
 /// let leader = election.leader().await?.expect("somebody leads");
 /// assert_eq!(leader.announcement.as_deref(), Some(&b"10.0.0.7:8080"[..]));
@@ -57,7 +57,11 @@ use std::time::Duration;
 /// re-elected without the store: there are no [local turns](crate::Builder::local_turns), and no owners.
 #[must_use = "a handle does nothing; call campaign(), leader() or watch()"]
 #[derive(Clone)]
-pub struct Election(LockRequest);
+pub struct Election {
+    request: LockRequest,
+    /// What a candidate announces as soon as it leads.
+    announcement: Option<Vec<u8>>,
+}
 
 impl Election {
     /// The maximum length of an announcement, in bytes.
@@ -66,7 +70,7 @@ impl Election {
     pub(crate) fn new(core: Arc<Core>, name: &str) -> Self {
         let mut request = LockRequest::new(core, name);
         request.alone = true;
-        Self(request)
+        Self { request, announcement: None }
     }
 
     /// Returns the name of the election.
@@ -74,12 +78,23 @@ impl Election {
     /// # Errors
     /// [`ErrorKind::InvalidName`], which every operation of this handle would report.
     pub fn name(&self) -> Result<&Name> {
-        self.0.name()
+        self.request.name()
     }
 
     /// Sets how long a leadership lasts without a sign of life, and whether it is renewed. Default: the lease of the client.
     pub fn lease(mut self, lease: Lease) -> Self {
-        self.0.lease = lease;
+        self.request.lease = lease;
+        self
+    }
+
+    /// Makes [`campaign`](Self::campaign) and [`campaign_for`](Self::campaign_for) publish an announcement as soon as
+    /// this candidate leads, before they return: who follows sees a new leader and its announcement as one change.
+    /// [`announce`](Leadership::announce) replaces it later.
+    ///
+    /// A campaign fails with [`ErrorKind::InvalidInput`], without any I/O, for more than
+    /// [`MAX_ANNOUNCEMENT`](Self::MAX_ANNOUNCEMENT) bytes.
+    pub fn announcing(mut self, announcement: impl Into<Vec<u8>>) -> Self {
+        self.announcement = Some(announcement.into());
         self
     }
 
@@ -90,12 +105,13 @@ impl Election {
     ///
     /// # Errors
     /// As [`Mutex::lock`](crate::Mutex::lock); [`ErrorKind::Lost`] if the leadership was lost as soon as it was won,
-    /// [`ErrorKind::Unsupported`] where the store has no notes.
+    /// [`ErrorKind::Unsupported`] where the store has no notes. With [`announcing`](Self::announcing), any error of the
+    /// announcement: the leadership is then given up, so that nobody leads without being found.
     pub fn campaign(&self) -> Op<Leadership> {
-        let (election, won) = (self.clone(), self.0.forever(Mode::Exclusive, |guard| guard));
-        Op::new(&self.0.core().engine, async move {
+        let (election, won) = (self.clone(), self.request.forever(Mode::Exclusive, |guard| guard));
+        Op::new(&self.request.core().engine, async move {
             election.check()?;
-            elected(won.await?).await
+            election.elected(won.await?).await
         })
     }
 
@@ -106,12 +122,12 @@ impl Election {
     /// # Errors
     /// As [`campaign`](Self::campaign); [`ErrorKind::Unavailable`] if the store did not answer within `wait`.
     pub fn campaign_for(&self, wait: Duration) -> Op<Option<Leadership>> {
-        let won = self.0.within(Mode::Exclusive, Wait::For(wait), |guard| guard);
+        let won = self.request.within(Mode::Exclusive, Wait::For(wait), |guard| guard);
         let election = self.clone();
-        Op::new(&self.0.core().engine, async move {
+        Op::new(&self.request.core().engine, async move {
             election.check()?;
             match won.await? {
-                Some(guard) => elected(guard).await.map(Some),
+                Some(guard) => election.elected(guard).await.map(Some),
                 None => Ok(None),
             }
         })
@@ -128,8 +144,8 @@ impl Election {
     /// [`ErrorKind::Unavailable`] if the store did not answer, [`ErrorKind::Unsupported`] where it has no notes or does
     /// not tell who holds a lock, [`ErrorKind::ForeignKey`] if the note was written by something else.
     pub fn leader(&self) -> Op<Option<Leader>> {
-        let (core, name) = (self.0.core().clone(), self.0.name().cloned());
-        Op::new(&self.0.core().engine, async move {
+        let (core, name) = (self.request.core().clone(), self.request.name().cloned());
+        Op::new(&self.request.core().engine, async move {
             core.usable()?;
             let (asked, name) = (core.clone(), name?);
             watch::check(&core).map_err(|e| e.with_name(&name))?;
@@ -139,27 +155,36 @@ impl Election {
 
     /// Returns a watch that follows the leader. Nothing is requested before its first [`changed`](LeaderWatch::changed).
     pub fn watch(&self) -> LeaderWatch {
-        LeaderWatch::new(self.0.core().clone(), self.0.name().cloned())
+        LeaderWatch::new(self.request.core().clone(), self.request.name().cloned())
     }
 
-    /// Refuses a store in which nobody could follow.
+    /// Refuses a store in which nobody could follow, and an announcement that no store keeps.
     fn check(&self) -> Result<()> {
-        let name = self.0.name()?;
-        self.0.core().notes().map(|_| ()).map_err(|e| e.with_name(name))
+        let name = self.request.name()?;
+        self.request.core().notes().map_err(|e| e.with_name(name))?;
+        check_size(name, &self.first_word().bytes())
+    }
+
+    fn first_word(&self) -> Announcement {
+        self.announcement.clone().map_or(Announcement::Elected, Announcement::Made)
+    }
+
+    /// Tells the observers.
+    async fn elected(&self, guard: Guard) -> Result<Leadership> {
+        match guard.put_note_at(KEY, self.first_word().bytes()).await {
+            // Observers find out that there is a leader without its note, but not what it announces.
+            Err(e) if self.announcement.is_some() || !is_unreachable(&e) => Err(e),
+            _ => Ok(Leadership::new(guard)),
+        }
     }
 }
 
-/// Tells the observers.
-async fn elected(guard: Guard) -> Result<Leadership> {
-    match guard.put_note_at(KEY, Announcement::Elected.bytes()).await {
-        // Observers find out without it.
-        Err(e) if !matches!(e.kind(), ErrorKind::Unavailable | ErrorKind::NoQuorum) => Err(e),
-        _ => Ok(Leadership::new(guard)),
-    }
+fn is_unreachable(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::NoQuorum)
 }
 
 impl fmt::Debug for Election {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.describe("Election", f)
+        self.request.describe("Election", f)
     }
 }

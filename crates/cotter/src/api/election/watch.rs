@@ -3,15 +3,18 @@
 use super::announcement::{Announcement, KEY};
 use crate::api::op::wait_for;
 use crate::backend::{Feature, Filter, Holder, Until};
-use crate::engine::timing::{LEADER_POLL, LEADER_POLL_MIN, LEADER_POLL_WITHOUT_LEASE};
+use crate::clock::Moment;
+use crate::engine::timing::{LEADER_POLL, LEADER_POLL_MIN, LEADER_POLL_WITHOUT_LEASE, LEADER_WORD};
 use crate::engine::{Core, Patience};
+use crate::sync::lock;
 use crate::{FencingToken, Name, Note, Result};
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// The leader of an election at one moment.
 #[non_exhaustive]
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Leader {
     /// The token of its term: larger than that of every earlier leader.
@@ -20,6 +23,18 @@ pub struct Leader {
     pub announcement: Option<Vec<u8>>,
     /// Its description of itself: host, process, label.
     pub label: String,
+}
+
+impl fmt::Debug for Leader {
+    /// An announcement is mostly text.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let announcement = self.announcement.as_ref().map(|bytes| bytes.escape_ascii().to_string());
+        f.debug_struct("Leader")
+            .field("token", &self.token)
+            .field("announcement", &announcement)
+            .field("label", &self.label)
+            .finish()
+    }
 }
 
 /// Who leads at one moment: what a [`LeaderWatch`] reports.
@@ -54,6 +69,8 @@ impl LeaderState {
 /// The state of an election in the store.
 pub(super) struct View {
     pub(super) leader: Option<Leader>,
+    /// It leads, and its first note has not arrived yet.
+    is_silent: bool,
     /// The revision of the note, which is older than the rest of this.
     revision: u64,
     /// When to look again, if the note does not change before.
@@ -69,16 +86,14 @@ pub(super) async fn look(core: &Core, name: &Name) -> Result<View> {
     let holder = page.records.into_iter().flat_map(|record| record.holders).find(|h| h.mode.is_exclusive());
     let revision = note.as_ref().map_or(0, |n| n.revision);
     let again = again(holder.as_ref());
+    let note = note.filter(|note| holder.as_ref().is_some_and(|holder| holder.owns(note.token)));
+    let is_silent = holder.is_some() && note.is_none();
     let leader = holder.map_or(Ok(None), |holder| leader(name, holder, note.as_ref()))?;
-    Ok(View { leader, revision, again })
+    Ok(View { leader, is_silent, revision, again })
 }
 
 fn leader(name: &Name, holder: Holder, note: Option<&Note>) -> Result<Option<Leader>> {
-    let said = match note.filter(|note| holder.owns(note.token)) {
-        Some(note) => Announcement::read(name, note)?,
-        None => Announcement::Elected,
-    };
-    let announcement = match said {
+    let announcement = match note.map_or(Ok(Announcement::Elected), |note| Announcement::read(name, note))? {
         Announcement::Resigned => return Ok(None),
         Announcement::Elected => None,
         Announcement::Made(bytes) => Some(bytes),
@@ -126,11 +141,15 @@ pub struct LeaderWatch {
     /// The value that was returned last; `None` before the first time.
     seen: Option<Option<Leader>>,
     newest: FencingToken,
+    silent: Arc<Mutex<Silent>>,
 }
+
+/// The leader that was seen without a first note, and until when that is waited for. Calls that are dropped share it.
+type Silent = Option<(FencingToken, Moment)>;
 
 impl LeaderWatch {
     pub(super) fn new(core: Arc<Core>, name: Result<Name>) -> Self {
-        Self { core, name, seen: None, newest: FencingToken::from(0) }
+        Self { core, name, seen: None, newest: FencingToken::from(0), silent: Arc::default() }
     }
 
     /// Waits for the next change and returns who leads as of then. The first call returns the current state. It never ends by
@@ -139,7 +158,9 @@ impl LeaderWatch {
     /// Changes are reported in order: a leader of an earlier term never follows one of a later term. Changes in quick
     /// succession may be seen as one, but the last of them is always reported. A new leader, an announcement and a
     /// resignation are reported at once, or within 250 ms on stores that do not report changes (PostgreSQL, MySQL, a
-    /// quorum). The death of a leader is reported when its lease ends; that it has dropped its leadership or was
+    /// quorum). A new leader is given 250 ms for its first note, so that one that is
+    /// [announcing](crate::Election::announcing) itself is reported with what it announces; a [`Mutex`](crate::Mutex) of
+    /// this name writes none. The death of a leader is reported when its lease ends; that it has dropped its leadership or was
     /// evicted, after 5 s at the latest.
     ///
     /// Cancel safe: a dropped call loses no change.
@@ -153,8 +174,9 @@ impl LeaderWatch {
         self.core.usable()?;
         let name = self.name.clone()?;
         check(&self.core).map_err(|e| e.with_name(&name))?;
-        let (core, seen, newest) = (self.core.clone(), self.seen.clone(), self.newest);
-        let news = async move { next(&core, &name, seen.as_ref(), newest).await };
+        let (core, seen, newest, silent) =
+            (self.core.clone(), self.seen.clone(), self.newest, self.silent.clone());
+        let news = async move { next(&core, &name, seen.as_ref(), newest, &silent).await };
         let leader = self.core.wait_on_engine(news, None).await?;
         self.newest = leader.as_ref().map_or(self.newest, |l| l.token.max(self.newest));
         self.seen = Some(leader.clone());
@@ -176,6 +198,7 @@ async fn next(
     name: &Name,
     seen: Option<&Option<Leader>>,
     newest: FencingToken,
+    silent: &Mutex<Silent>,
 ) -> Result<Option<Leader>> {
     let mut patience = Patience::new();
     loop {
@@ -188,12 +211,23 @@ async fn next(
         };
         patience.answered();
         let is_older = view.leader.as_ref().is_some_and(|l| l.token < newest);
-        if !is_older && seen != Some(&view.leader) {
+        let word = first_word(&view, &mut lock(silent), core.now());
+        if !is_older && seen != Some(&view.leader) && word.is_none() {
             return Ok(view.leader);
         }
-        let until = Until::Moment(core.now() + view.again);
+        let until = Until::Moment(word.unwrap_or(core.now() + view.again));
         if let Err(e) = core.notes()?.changed(name, KEY, view.revision, until).await {
             patience.failed(core, e, None).await?;
         }
     }
+}
+
+/// Until when to wait for the first note of a new leader, which follows the lock after a round trip: a leader that
+/// announces itself at once is then one change, not two. Returns `None` for a leader that has said something, or has been
+/// silent for too long.
+fn first_word(view: &View, silent: &mut Silent, now: Moment) -> Option<Moment> {
+    let token = view.leader.as_ref().filter(|_| view.is_silent)?.token;
+    let (_, until) = silent.filter(|(of, _)| *of == token).unwrap_or((token, now + LEADER_WORD));
+    *silent = Some((token, until));
+    (now < until).then_some(until)
 }
