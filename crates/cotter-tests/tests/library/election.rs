@@ -92,8 +92,9 @@ fn who_holds_the_lock_and_says_nothing_is_reported_although_calls_are_dropped() 
         clock.advance(Duration::from_millis(100));
         soon.ok()
     });
-    let led = led.expect("violation[silent-leader-never-seen]: the holder is reported").unwrap();
-    assert_eq!(said(led.into_leader()), Some((guard.token().get(), None)));
+    let led = said(led.expect("it is told").unwrap().into_leader());
+    let right = Some((guard.token().get(), None));
+    assert_eq!(led, right, "violation[silent-leader-never-seen]: until its lease has ended");
 }
 
 #[test]
