@@ -1,7 +1,7 @@
 //! Background work, which outlives its callers and for which only `close` waits.
 
 use crate::engine::core::Core;
-use crate::engine::timing::BACKGROUND_LOOK;
+use crate::engine::timing::{BACKGROUND_LOOK, MAX_UNSETTLED};
 use crate::{Clock, Moment};
 use std::future::Future;
 use std::sync::Arc;
@@ -12,6 +12,8 @@ use tokio::sync::Notify;
 #[derive(Debug, Default)]
 pub(crate) struct Background {
     running: AtomicUsize,
+    /// Claims that are still to be undone.
+    unsettled: AtomicUsize,
     done: Notify,
     hurry: Notify,
     closed: AtomicBool,
@@ -33,7 +35,31 @@ impl Drop for Running {
     }
 }
 
+/// Counts one claim that is still to be undone.
+pub(crate) struct Unsettled(Arc<Background>);
+
+impl Drop for Unsettled {
+    fn drop(&mut self) {
+        self.0.unsettled.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl Background {
+    /// Counts a claim that is to be undone until the returned value is dropped.
+    pub(crate) fn unsettled(self: &Arc<Self>) -> Unsettled {
+        self.unsettled.fetch_add(1, Ordering::Relaxed);
+        Unsettled(self.clone())
+    }
+
+    /// Returns true if so many claims are to be undone that no more should be added.
+    pub(crate) fn is_full(&self) -> bool {
+        self.number_of_unsettled() >= MAX_UNSETTLED
+    }
+
+    pub(crate) fn number_of_unsettled(&self) -> usize {
+        self.unsettled.load(Ordering::Relaxed)
+    }
+
     /// Counts work that `close` waits for until the returned value is dropped.
     pub(crate) fn enter(self: &Arc<Self>) -> Running {
         self.running.fetch_add(1, Ordering::AcqRel);

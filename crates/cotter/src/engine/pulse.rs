@@ -1,9 +1,11 @@
 //! Liveness of the store: prevents "busy" from being reported for a store that is down, and a wait from going on for
 //! ever.
 
+use crate::backend::Until;
 use crate::engine::core::Core;
+use crate::engine::patience::Patience;
 use crate::engine::report::Doing;
-use crate::engine::timing::{CALM, RECENT_ANSWER};
+use crate::engine::timing::{CALM, MAX_UNSETTLED, RECENT_ANSWER};
 use crate::sync::lock;
 use crate::{Error, ErrorKind, Moment, Name, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -88,6 +90,28 @@ impl Core {
             self.pulse.down.store(true, Ordering::Relaxed);
             self.reporter.outage(doing, name, error.clone());
         }
+    }
+
+    /// Waits until another request may be sent: in an outage, what was asked in vain has to be undone first if there is much of it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unavailable`], at the end of the wait or after `give_up`.
+    pub(crate) async fn room(&self, until: Until) -> Result<()> {
+        let end = if until == Until::Now { Some(self.now()) } else { until.moment() };
+        let mut patience = Patience::new();
+        while self.has_no_room() {
+            let why = format!(
+                "the store does not answer, and {MAX_UNSETTLED} requests are to be undone when it does; no more are sent"
+            );
+            let full = Error::new(ErrorKind::Unavailable, why).with_backend(self.backend.info().scheme);
+            patience.failed(self, self.at_the_server(full), end).await?;
+        }
+        Ok(())
+    }
+
+    /// Returns true if nothing may be asked now that would have to be undone.
+    pub(crate) fn has_no_room(&self) -> bool {
+        self.background.is_full() && self.pulse.down.load(Ordering::Relaxed)
     }
 
     /// Returns true if the store has answered since then, or shortly before.

@@ -70,6 +70,10 @@ pub(crate) const UNDO_PAUSES: [Duration; 4] =
 /// it has answered one of them.
 pub(crate) const UNDO_PAUSE_IN_SILENCE: Duration = Duration::from_secs(5);
 
+/// So many claims may be unsettled in an outage. Each keeps half a kilobyte and sends a release every few seconds, so no others
+/// are added before the store answers.
+pub(crate) const MAX_UNSETTLED: usize = 4_096;
+
 /// Pauses between attempts to change a note that others change too.
 pub(crate) const fn swap_backoff() -> Backoff {
     Backoff::new(MS, Duration::from_millis(50)).with_jitter(0.5)

@@ -1,7 +1,7 @@
 //! Unknown outcomes, undone in the background until they are settled.
 
 use crate::backend::{Acquired, Backend, Claim, Leave, Release};
-use crate::engine::background::in_background;
+use crate::engine::background::{Unsettled, in_background};
 use crate::engine::core::Core;
 use crate::engine::report::Doing;
 use crate::engine::route::Carrier;
@@ -80,6 +80,7 @@ struct Open {
     sent: Moment,
     /// The last release has failed, and the next one may succeed.
     is_failing: bool,
+    _unsettled: Unsettled,
 }
 
 impl Open {
@@ -93,6 +94,7 @@ impl Open {
             outlives_lease: core.backend.info().capabilities.lives_with_session(),
             sent: now,
             is_failing: false,
+            _unsettled: core.background.unsettled(),
             claim,
         }
     }

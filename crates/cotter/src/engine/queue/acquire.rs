@@ -49,6 +49,10 @@ async fn find(core: &Arc<Core>, request: &Request, handle: &Handle) -> Result<Op
             }
             Found::Place(Place::Busy) => return Ok(None),
             Found::Place(Place::InTrouble(error)) => return Err(error),
+            Found::Place(Place::Free) if core.has_no_room() => {
+                change(core, &line, |state| state.first_try_over());
+                core.room(until).await.map_err(|e| e.with_name(&request.name))?;
+            }
             Found::Place(Place::Free) => return ask(core, &line, request, until).await,
             Found::Place(Place::Queued(waiter)) => return Waiting::new(core, &line, waiter).wait().await,
             Found::Again(guard) => return again(guard).await.map(Some),
@@ -182,7 +186,8 @@ fn granted(core: &Arc<Core>, line: &Arc<Line>, grant: Grant, request: &Request) 
 mod tests {
     use super::*;
     use crate::engine::Wait;
-    use crate::{Client, ErrorKind, Lease, Mode, Name, Owner};
+    use crate::engine::timing::{MAX_UNSETTLED, UNDO_PAUSE_IN_SILENCE};
+    use crate::{Client, ErrorKind, Filter, Lease, Mode, Name, Owner, memory};
     use std::time::Duration;
 
     const OF_TWO: Mode = Mode::Permits { take: 1, of: 2 };
@@ -191,6 +196,33 @@ mod tests {
         let (name, lease) = (Name::new("a").unwrap(), Lease::default());
         let request = Request { name, mode, lease, owner: Some(owner.clone()), wait, alone: false };
         acquire(client.core().clone(), request, Handle::default()).await
+    }
+
+    /// A service goes on asking through an outage of hours.
+    #[tokio::test(start_paused = true)]
+    async fn an_outage_leaves_no_more_to_be_undone_than_there_is_room_for() {
+        let (faults, wait) = (memory::Faults::new(), Duration::from_millis(500));
+        let store = memory::Store::with_faults(&faults);
+        let client = Client::builder().in_this_runtime().connect_to(store).await.unwrap();
+        faults.drop_answers(true);
+        for n in 0..MAX_UNSETTLED * 2 {
+            let error = client.mutex(format!("{n}")).try_lock().await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Unavailable);
+            tokio::task::yield_now().await;
+        }
+        let error = client.mutex("a").try_lock_for(wait).await.unwrap_err();
+        assert!(!error.outcome_unknown(), "violation[undone-without-bound]: {error}");
+        let unsettled = client.core().background.number_of_unsettled();
+        assert!(unsettled <= MAX_UNSETTLED, "violation[undone-without-bound]: {unsettled}");
+        let waiting = client.mutex("b").lock();
+        let waiting = tokio::spawn(waiting.into_future());
+        tokio::time::sleep(wait).await;
+        faults.drop_answers(false);
+        let held = waiting.await.unwrap().unwrap();
+        tokio::time::sleep(UNDO_PAUSE_IN_SILENCE * 2).await;
+        assert_eq!(client.core().background.number_of_unsettled(), 0);
+        let left = client.admin().list(Filter::prefix("")).collect().await.unwrap();
+        assert_eq!(left.len(), 1, "all but {held:?} were undone");
     }
 
     #[tokio::test]
