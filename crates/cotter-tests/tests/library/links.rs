@@ -63,6 +63,25 @@ fn every_link_leads_somewhere() {
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
+/// A page that the contents lack is not in the site that `scripts/site` makes; decisions are listed by that of all.
+#[test]
+fn every_page_is_in_the_contents() {
+    let docs = root().join("docs");
+    let contents = fs::read_to_string(docs.join("SUMMARY.md")).expect("the contents");
+    let is_listed = |page: &PathBuf| {
+        let path = page.strip_prefix(&docs).expect("it is below").display().to_string();
+        contents.matches(&format!("]({path})")).count() == 1
+    };
+    let is_page = |page: &PathBuf| {
+        !page.ends_with("SUMMARY.md")
+            && !page.ends_with("adr/README.md")
+            && !page.starts_with(docs.join("adr"))
+    };
+    let missing: Vec<_> =
+        below(&docs, "md").into_iter().filter(is_page).filter(|page| !is_listed(page)).collect();
+    assert!(missing.is_empty(), "not in docs/SUMMARY.md, or twice: {missing:?}");
+}
+
 /// Where a page of this version is found by those who have only the package of a crate.
 const RELEASED: &str = concat!("https://github.com/cotter-rs/cotter/blob/v", env!("CARGO_PKG_VERSION"), "/");
 const REPOSITORY: &str = "https://github.com/cotter-rs/cotter/";
