@@ -1,9 +1,9 @@
 //! Faults, by seed or by order, and how often they happened.
 
-#[cfg(feature = "redis-in-memory")]
+#[cfg(feature = "in-memory")]
 mod wire;
 
-#[cfg(feature = "redis-in-memory")]
+#[cfg(feature = "in-memory")]
 pub(crate) use wire::Passage;
 
 use cotter::clock::Clock;

@@ -9,7 +9,7 @@ mod acceptor;
 mod backend;
 mod faults;
 
-#[cfg(feature = "redis-in-memory")]
+#[cfg(feature = "in-memory")]
 pub(crate) use faults::Passage;
 pub use faults::{Call, Counts, Faults, Plan};
 

@@ -65,7 +65,7 @@ pub(super) async fn calm(plan: &Plan, world: &World, clients: &[Client], ledger:
             kind,
             ledger: ledger.clone(),
             line: line.clone(),
-            delete: world.delete(plan),
+            delete: world.server().and_then(|server| server.delete(plan)),
         };
         tasks.spawn(visitor.run(StdRng::seed_from_u64(rng.random())));
     }

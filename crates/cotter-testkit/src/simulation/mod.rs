@@ -9,7 +9,9 @@
 //! | `store` | what the locks are in |
 //! | `plan` | what a seed decides |
 //! | `world` | members, their clocks, and the links to them |
-//! | `redis`, `wires` | a Redis server in memory, and connections to it |
+//! | `served`, `steps` | locks in a server in memory: what differs from one to another; what it has done |
+//! | `redis` | a Redis server in memory |
+//! | `wires` | connections to such servers |
 //! | `member` | a member that can be restarted |
 //! | `ledger` | who holds what, and what is wrong with it |
 //! | `run` | tasks of several processes, and how they end |
@@ -32,9 +34,11 @@ mod plan;
 #[cfg(feature = "redis-in-memory")]
 mod redis;
 mod run;
+mod served;
+mod steps;
 mod store;
 mod unpolled;
-#[cfg(feature = "redis-in-memory")]
+#[cfg(feature = "in-memory")]
 mod wires;
 mod world;
 
@@ -43,9 +47,10 @@ pub use crowd::Crowd;
 pub use ledger::Ledger;
 pub use many::{Failure, Totals, many};
 pub use plan::{Plan, Trouble, What};
-pub use run::{Outcome, replay, simulate};
 #[cfg(feature = "redis-in-memory")]
-pub use store::RedisMode;
+pub use redis::RedisMode;
+pub use run::{Outcome, replay, simulate};
+pub use steps::Steps;
 pub use store::Store;
 pub use unpolled::{Stories, Story, many_unpolled, unpolled};
 

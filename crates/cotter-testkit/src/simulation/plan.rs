@@ -1,8 +1,5 @@
 //! The plan of a run, which follows from its seed.
 
-use super::run::TTL;
-#[cfg(feature = "redis-in-memory")]
-use super::store::RedisMode;
 use super::store::Store;
 use crate::faulty;
 use rand::rngs::StdRng;
@@ -52,7 +49,6 @@ pub enum What {
     /// It is restarted. A member of a quorum has forgotten everything, and a server has kept everything.
     Restart,
     /// One of the keys beside a lock is gone, as when somebody deletes it.
-    #[cfg(feature = "redis-in-memory")]
     Lose {
         /// The lock.
         name: &'static str,
@@ -60,7 +56,6 @@ pub enum What {
         tail: &'static str,
     },
     /// Its clock is set back.
-    #[cfg(feature = "redis-in-memory")]
     SetBack(Duration),
 }
 
@@ -77,11 +72,7 @@ impl Plan {
     #[must_use]
     pub fn of(store: Store, seed: u64) -> Self {
         let mut rng = StdRng::seed_from_u64(seed);
-        let members = match store {
-            Store::Members => [1, 3, 3, 3, 5][rng.random_range(0..5)],
-            #[cfg(feature = "redis-in-memory")]
-            Store::Redis(_) => 1,
-        };
+        let members = if store == Store::Members { [1, 3, 3, 3, 5][rng.random_range(0..5)] } else { 1 };
         Self::drawn(store, seed, members, rng)
     }
 
@@ -106,11 +97,10 @@ impl Plan {
         };
         let trouble = (0..TROUBLE).map(|_| {
             let (after, member) = (millis(&mut rng, 10..250), rng.random_range(0..members));
-            let what = match store {
+            let what = match store.served() {
                 // A store in memory that is used alone keeps what it has granted, or promises less.
-                Store::Members if members > 1 && rng.random_bool(0.2) => What::Restart,
-                #[cfg(feature = "redis-in-memory")]
-                Store::Redis(mode) if rng.random_bool(0.4) => of_a_server(mode, &mut rng),
+                None if members > 1 && rng.random_bool(0.2) => What::Restart,
+                Some(server) if rng.random_bool(0.4) => server.trouble(&mut rng),
                 _ => {
                     let from = [None, Some(0), Some(1), Some(2)][rng.random_range(0..4)];
                     What::Cut { from, lasts: millis(&mut rng, 20..900) }
@@ -121,23 +111,7 @@ impl Plan {
         let trouble = trouble.collect();
         let ahead = (0..members).map(|_| millis(&mut rng, 0..2_400)).collect();
         // What is left behind and would heal with a short lease stays for as long as this one.
-        let lease = if store.heals_itself() && rng.random_bool(0.25) { LONG } else { TTL };
+        let lease = if store.heals_itself() && rng.random_bool(0.25) { LONG } else { store.lease() };
         Self { store, seed, members, lease, links, trouble, ahead }
-    }
-}
-
-/// What happens to a server, beside being cut off.
-#[cfg(feature = "redis-in-memory")]
-fn of_a_server(mode: RedisMode, rng: &mut StdRng) -> What {
-    match rng.random_range(0..8) {
-        0..4 => What::Restart,
-        // Only here does the one make up for the other.
-        5.. if mode != RedisMode::Native => What::Restart,
-        4 => What::SetBack(Duration::from_millis(rng.random_range(1..1_000))),
-        _ => {
-            let (name, tail) =
-                (["a", "b", "c"][rng.random_range(0..3)], [":q", ":w"][rng.random_range(0..2)]);
-            What::Lose { name, tail }
-        }
     }
 }

@@ -5,8 +5,8 @@ use super::calm::calm;
 use super::in_virtual_time;
 use super::ledger::Ledger;
 use super::plan::{PROCESSES, Plan, Trouble, What};
-#[cfg(feature = "redis-in-memory")]
-use super::redis::lose;
+use super::served::Running;
+use super::steps::Steps;
 use super::store::Store;
 use super::world::World;
 use crate::faulty::{self, Counts, Faults};
@@ -37,8 +37,7 @@ pub struct Outcome {
     /// The time that passed in the run.
     pub simulated: Duration,
     /// What a server in memory has done, if the run was replayed.
-    #[cfg(feature = "redis-in-memory")]
-    pub steps: Vec<crate::redis_in_memory::Step>,
+    pub steps: Steps,
 }
 
 impl Outcome {
@@ -94,9 +93,8 @@ pub(super) fn lock(ledger: &Shared) -> MutexGuard<'_, Ledger> {
 async fn run(plan: &Plan, records: bool) -> Outcome {
     let ledger = Arc::new(Mutex::new(Ledger::new(records, plan.store.orders_tokens())));
     let world = World::of(plan).await.expect("members in memory start");
-    #[cfg(feature = "redis-in-memory")]
-    if let Some(redis) = world.redis().filter(|_| records) {
-        redis.server.record();
+    if let Some(server) = world.server().filter(|_| records) {
+        server.record();
     }
     let mut clients = Vec::new();
     for process in 0..PROCESSES {
@@ -151,8 +149,7 @@ async fn run(plan: &Plan, records: bool) -> Outcome {
         cuts: cuts + ledger.isolations,
         restarts,
         simulated: ledger.elapsed(),
-        #[cfg(feature = "redis-in-memory")]
-        steps: world.redis().map(|redis| redis.server.recorded()).unwrap_or_default(),
+        steps: world.server().map(Running::recorded).unwrap_or_default(),
     }
 }
 
@@ -175,15 +172,9 @@ async fn trouble(plan: &Plan, world: &World, ledger: &Shared) -> (usize, usize) 
                 world.links(*member, *from).for_each(|link| link.set(plan.links));
                 cuts += 1;
             }
-            #[cfg(feature = "redis-in-memory")]
-            What::Lose { name, tail } => {
-                lock(ledger).write("--", format_args!("the key {tail} of {name} is gone"));
-                lose(&world.redis().expect("a server").server, name, tail);
-            }
-            #[cfg(feature = "redis-in-memory")]
-            What::SetBack(by) => {
-                lock(ledger).write("--", format_args!("the clock of the server is set back by {by:?}"));
-                world.redis().expect("a server").set_back(*by);
+            what => {
+                lock(ledger).write("--", format_args!("{what:?}"));
+                world.server().expect("no member has that").befalls(*what);
             }
         }
     }
@@ -301,7 +292,7 @@ impl Task {
         lock(&self.ledger).isolated(&self.who);
         // In a task of its own, which nothing else wakes.
         let told = tokio::spawn(guard.lost());
-        tokio::time::sleep(TTL * 3 / 2).await;
+        tokio::time::sleep(self.store.lease() * 3 / 2).await;
         self.set_links(self.usual);
         let is_lost = !guard.is_valid();
         tokio::time::sleep(Duration::from_millis(1)).await;

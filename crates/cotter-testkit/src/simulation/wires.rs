@@ -1,19 +1,35 @@
-//! Connections to a Redis server in memory, over links that fail.
+//! Connections to a server in memory, over links that fail.
 
 use crate::faulty::{Faults, Passage};
-use crate::redis_in_memory::{Outgoing, Server, Session};
 use cotter::conformance::{Connecting, Network, connect_through};
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf, duplex, split};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
+/// What connections lead to. A clone is another handle.
+pub(super) trait Serve: Clone + fmt::Debug + Send + Sync + 'static {
+    /// Opens a session.
+    fn open(&self) -> (Box<dyn Session>, Outgoing);
+}
+
+/// One connection, as its server has it. Dropping it ends it.
+pub(super) trait Session: Send {
+    /// Carries out the requests in what has come. False at the end of the session.
+    fn received(&mut self, bytes: &[u8]) -> bool;
+}
+
+/// What a server sends to one session. It ends when the server ends the session.
+pub(super) type Outgoing = UnboundedReceiver<Vec<u8>>;
+
 /// The network between some processes and a server. Each process knows the server by an address of its own.
 #[derive(Debug)]
-pub(super) struct Wires {
-    server: Server,
+pub(super) struct Wires<S> {
+    server: S,
     /// One for each process.
     links: Vec<Faults>,
     /// Bytes that are late arrive within two of these.
@@ -24,16 +40,16 @@ pub(super) struct Wires {
 #[derive(Debug)]
 pub(super) struct Connected(());
 
-impl Wires {
-    pub(super) fn connected(server: Server, links: Vec<Faults>, ttl: Duration) -> Connected {
+impl<S: Serve> Wires<S> {
+    pub(super) fn connected(server: S, links: Vec<Faults>, ttl: Duration) -> Connected {
         connect_through(Some(Arc::new(Self { server, links, ttl })));
         Connected(())
     }
+}
 
-    /// Where a process finds the server.
-    pub(super) fn url(process: usize, options: &str) -> String {
-        format!("redis://10.0.0.{process}:6379/?{options}")
-    }
+/// Where a process finds the server.
+pub(super) fn host(process: usize) -> String {
+    format!("10.0.0.{process}")
 }
 
 impl Drop for Connected {
@@ -42,7 +58,7 @@ impl Drop for Connected {
     }
 }
 
-impl Network for Wires {
+impl<S: Serve> Network for Wires<S> {
     fn connect(&self, host: &str, _: u16) -> Connecting {
         let process = host.rsplit('.').next().and_then(|process| process.parse::<usize>().ok());
         let faults = self.links[process.expect("an address of this network")].clone();
@@ -64,7 +80,7 @@ const UNNOTICED: Duration = Duration::from_secs(1);
 const BUFFER: usize = 1 << 22;
 
 /// A connection, as its client has it.
-fn wire(server: Server, faults: Faults, ttl: Duration) -> DuplexStream {
+fn wire(server: impl Serve, faults: Faults, ttl: Duration) -> DuplexStream {
     let (theirs, ours) = duplex(BUFFER);
     let (reader, writer) = split(ours);
     let (session, outgoing) = server.open();
@@ -76,7 +92,7 @@ fn wire(server: Server, faults: Faults, ttl: Duration) -> DuplexStream {
 
 /// The way from a client to the server.
 struct Way {
-    session: Session,
+    session: Box<dyn Session>,
     reader: ReadHalf<DuplexStream>,
     faults: Faults,
     /// Where nothing gets through, some connections are reset, and others wait.

@@ -1,16 +1,8 @@
 //! Members, their clocks, and the links to them.
 
 use super::member::Server;
-#[cfg(feature = "redis-in-memory")]
-use super::plan::What;
 use super::plan::{PROCESSES, Plan};
-#[cfg(feature = "redis-in-memory")]
-use super::redis::{Redis, lose};
-#[cfg(feature = "redis-in-memory")]
-use super::run::TTL;
-#[cfg(feature = "redis-in-memory")]
-use super::store::RedisMode;
-use super::store::Store;
+use super::served::Running;
 use crate::faulty::{Counts, Faults, Faulty};
 use cotter::backend::Connect;
 use cotter::clock::{Clock, Moment, Sleep};
@@ -33,8 +25,7 @@ pub(super) type Delete = Arc<dyn Fn(&str) + Send + Sync>;
 
 enum Servers {
     Members(Vec<Server>),
-    #[cfg(feature = "redis-in-memory")]
-    Redis(Redis),
+    Server(Box<dyn Running>),
 }
 
 impl World {
@@ -48,19 +39,17 @@ impl World {
         let links: Vec<Vec<Faults>> = links.collect();
         let origin = Instant::now();
         let clocks = plan.ahead.iter().map(|ahead| MemberClock::new(origin, *ahead));
-        let servers = match plan.store {
-            Store::Members => {
+        let servers = match plan.store.served() {
+            None => {
                 let mut members = Vec::new();
                 for clock in clocks {
                     members.push(Server::start(clock).await?);
                 }
                 Servers::Members(members)
             }
-            #[cfg(feature = "redis-in-memory")]
-            Store::Redis(mode) => {
+            Some(server) => {
                 let clock = clocks.into_iter().next().expect("a server has a clock");
-                let wires = links.iter().map(|links| links[0].clone()).collect();
-                Servers::Redis(Redis::start(mode, clock, wires, TTL))
+                Servers::Server(server.start(clock, links.iter().map(|links| links[0].clone()).collect()))
             }
         };
         Ok(Self { servers, links })
@@ -70,32 +59,18 @@ impl World {
     pub(super) async fn restart(&self, member: usize) -> Result<()> {
         match &self.servers {
             Servers::Members(members) => members[member].restart().await,
-            #[cfg(feature = "redis-in-memory")]
-            Servers::Redis(redis) => {
-                redis.server.restart();
+            Servers::Server(server) => {
+                server.restart();
                 Ok(())
             }
         }
     }
 
-    /// Deletes a lock, where the line outlives that. Its tokens do only if the server's clock was not set back.
-    #[cfg_attr(not(feature = "redis-in-memory"), allow(unused_variables))]
-    pub(super) fn delete(&self, plan: &Plan) -> Option<Delete> {
-        #[cfg(feature = "redis-in-memory")]
-        if let (Servers::Redis(redis), Store::Redis(RedisMode::Native)) = (&self.servers, plan.store) {
-            let was_set_back = plan.trouble.iter().any(|t| matches!(t.what, What::SetBack(_)));
-            let server = redis.server.clone();
-            return (!was_set_back).then(|| Arc::new(move |name: &str| lose(&server, name, "")) as Delete);
-        }
-        None
-    }
-
     /// The server, if the locks are in one.
-    #[cfg(feature = "redis-in-memory")]
-    pub(super) fn redis(&self) -> Option<&Redis> {
+    pub(super) fn server(&self) -> Option<&dyn Running> {
         match &self.servers {
             Servers::Members(_) => None,
-            Servers::Redis(redis) => Some(redis),
+            Servers::Server(server) => Some(&**server),
         }
     }
 
@@ -107,8 +82,7 @@ impl World {
                 over(links.map(|(member, faults)| Faulty::new(member.clone(), faults)).collect(), builder)
                     .await
             }
-            #[cfg(feature = "redis-in-memory")]
-            Servers::Redis(redis) => redis.client(process, builder).await,
+            Servers::Server(server) => server.client(process, builder).await,
         }
     }
 

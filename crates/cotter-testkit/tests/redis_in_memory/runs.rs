@@ -6,7 +6,7 @@ use crate::alike::same;
 use crate::real::{Real, request};
 use cotter_testkit::redis_in_memory::{Found, Reply, Step, Value};
 use cotter_testkit::servers::Redis;
-use cotter_testkit::simulation::{RedisMode, Store, replay};
+use cotter_testkit::simulation::{RedisMode, Steps, Store, replay};
 use cotter_testkit::sized;
 use std::collections::HashMap;
 
@@ -239,9 +239,9 @@ fn compare(mode: RedisMode, seeds: usize) {
     let server = Redis::start();
     let (mut compared, mut scripts) = (0, 0);
     for seed in 0..seeds as u64 {
-        let outcome = replay(Store::Redis(mode), seed);
+        let Steps::Redis(steps) = replay(Store::Redis(mode), seed).steps else { panic!("no steps") };
         let mut copy = Copy::new(server.port());
-        for (at, step) in outcome.steps.iter().enumerate() {
+        for (at, step) in steps.iter().enumerate() {
             if let Err(text) = copy.step(step) {
                 panic!("seed {seed}, step {at}: {text}\n{}", readable(step));
             }

@@ -16,8 +16,7 @@ mod held;
 mod operation;
 
 use super::in_virtual_time;
-#[cfg(feature = "redis-in-memory")]
-use super::redis::Redis;
+use super::served::Running;
 use super::store::Store;
 use super::world::{MemberClock, over};
 use crate::faulty::{self, Counts, Faults, Faulty};
@@ -127,20 +126,18 @@ struct World {
 enum Servers {
     Members(Vec<memory::Store>),
     /// There is one more client, whose link never fails.
-    #[cfg(feature = "redis-in-memory")]
-    Redis(Redis),
+    Server(Box<dyn Running>),
 }
 
 impl World {
     async fn of(store: Store, seed: u64, rng: &mut StdRng) -> Result<Self> {
         let members = if store == Store::Members && rng.random_bool(0.25) { 3 } else { 1 };
-        let slowest = match store {
+        let slowest = match store.served() {
             // A quorum does without a member that takes longer than a twentieth of the lease.
-            Store::Members if members > 1 => 6,
-            Store::Members => 40,
+            None if members > 1 => 6,
+            None => 40,
             // A script that the server does not know yet takes another round trip, and the lease has to outlive both.
-            #[cfg(feature = "redis-in-memory")]
-            Store::Redis(_) => 12,
+            Some(_) => 12,
         };
         let mut millis = || Duration::from_millis(rng.random_range(0..slowest));
         let mut plan = faulty::Plan { before: millis(), after: millis(), ..faulty::Plan::default() };
@@ -154,12 +151,11 @@ impl World {
         let links = (0..CLIENTS).map(|client| (0..members).map(|member| link(client, member)).collect());
         let links: Vec<Vec<Faults>> = links.collect();
         let clock = MemberClock::new(Instant::now(), Duration::ZERO);
-        let servers = match store {
-            Store::Members => Servers::Members(in_memory(members, clock).await?),
-            #[cfg(feature = "redis-in-memory")]
-            Store::Redis(mode) => {
+        let servers = match store.served() {
+            None => Servers::Members(in_memory(members, clock).await?),
+            Some(server) => {
                 let wires = links.iter().flatten().cloned().chain([Faults::seeded(0)]).collect();
-                Servers::Redis(Redis::start(mode, clock, wires, TTL))
+                Servers::Server(server.start(clock, wires))
             }
         };
         Ok(Self { servers, links, plan })
@@ -182,8 +178,7 @@ impl World {
                 let seats = members.iter().enumerate();
                 over(seats.map(|(n, member)| Faulty::new(member.clone(), link(n))).collect(), builder).await
             }
-            #[cfg(feature = "redis-in-memory")]
-            Servers::Redis(redis) => redis.client(number.unwrap_or(CLIENTS), builder).await,
+            Servers::Server(server) => server.client(number.unwrap_or(CLIENTS), builder).await,
         }
     }
 }
