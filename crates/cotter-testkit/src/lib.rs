@@ -17,6 +17,7 @@
 //! | [`processes`] | many of them, paused and killed by plan |
 //! | [`servers`] | real servers, and a proxy that loses, delays and cuts |
 //! | [`redis_in_memory`] | a Redis server for the simulation |
+//! | [`zookeeper_in_memory`] | a ZooKeeper server for the simulation |
 //! | [`simulation`] | locks in virtual time, decided by one seed |
 //! | [`timing`] | bounds in real time, and waits for what must happen |
 //! | [`storm`] | a Redis server in trouble, and its queues watched meanwhile |
@@ -60,6 +61,8 @@ pub mod timing;
 pub mod unkept;
 #[cfg(feature = "servers")]
 pub mod waiter;
+#[cfg(feature = "zookeeper-in-memory")]
+pub mod zookeeper_in_memory;
 
 pub use actor::{Actor, Played};
 pub use clock::now;

@@ -10,7 +10,7 @@
 //! | `plan` | what a seed decides |
 //! | `world` | members, their clocks, and the links to them |
 //! | `served`, `steps` | locks in a server in memory: what differs from one to another; what it has done |
-//! | `redis` | a Redis server in memory |
+//! | `redis`, `zookeeper` | a Redis and a ZooKeeper server in memory |
 //! | `wires` | connections to such servers |
 //! | `member` | a member that can be restarted |
 //! | `ledger` | who holds what, and what is wrong with it |
@@ -41,6 +41,8 @@ mod unpolled;
 #[cfg(feature = "in-memory")]
 mod wires;
 mod world;
+#[cfg(feature = "zookeeper-in-memory")]
+mod zookeeper;
 
 pub use appends::{Appends, Log};
 pub use crowd::Crowd;
@@ -53,6 +55,8 @@ pub use run::{Outcome, replay, simulate};
 pub use steps::Steps;
 pub use store::Store;
 pub use unpolled::{Stories, Story, many_unpolled, unpolled};
+#[cfg(feature = "zookeeper-in-memory")]
+pub use zookeeper::ZooKeeperDialect;
 
 use std::future::Future;
 

@@ -9,4 +9,7 @@ pub enum Steps {
     /// A Redis server.
     #[cfg(feature = "redis-in-memory")]
     Redis(Vec<crate::redis_in_memory::Step>),
+    /// A ZooKeeper server.
+    #[cfg(feature = "zookeeper-in-memory")]
+    ZooKeeper(Vec<crate::zookeeper_in_memory::Step>),
 }

@@ -4,6 +4,8 @@
 use super::redis::RedisMode;
 use super::run::TTL;
 use super::served::Served;
+#[cfg(feature = "zookeeper-in-memory")]
+use super::zookeeper::ZooKeeperDialect;
 use std::fmt;
 use std::time::Duration;
 
@@ -15,6 +17,9 @@ pub enum Store {
     /// A Redis server in memory, and the real client over a network that is simulated.
     #[cfg(feature = "redis-in-memory")]
     Redis(RedisMode),
+    /// A ZooKeeper server in memory, and the real client over a network that is simulated.
+    #[cfg(feature = "zookeeper-in-memory")]
+    ZooKeeper(ZooKeeperDialect),
 }
 
 impl Store {
@@ -24,6 +29,8 @@ impl Store {
         let all = std::iter::once(("quorum", Self::Members));
         #[cfg(feature = "redis-in-memory")]
         let all = all.chain(RedisMode::all().map(|(mode, name)| (name, Self::Redis(mode))));
+        #[cfg(feature = "zookeeper-in-memory")]
+        let all = all.chain(ZooKeeperDialect::all().map(|(dialect, name)| (name, Self::ZooKeeper(dialect))));
         all.map(|(name, store)| (name.to_owned(), store)).collect()
     }
 
@@ -39,6 +46,8 @@ impl Store {
             Self::Members => None,
             #[cfg(feature = "redis-in-memory")]
             Self::Redis(mode) => Some(mode),
+            #[cfg(feature = "zookeeper-in-memory")]
+            Self::ZooKeeper(dialect) => Some(dialect),
         }
     }
 

@@ -23,7 +23,8 @@ pub(super) trait Session: Send {
     fn received(&mut self, bytes: &[u8]) -> bool;
 }
 
-/// What a server sends to one session. It ends when the server ends the session.
+/// What a server sends to one session. It ends when the server ends the session; where the client is to notice, after something
+/// empty.
 pub(super) type Outgoing = UnboundedReceiver<Vec<u8>>;
 
 /// The network between some processes and a server. Each process knows the server by an address of its own.
@@ -163,11 +164,17 @@ async fn answers(
         sleep(faults.way_back()).await;
         faults.until(false).await;
         // What was sent meanwhile travels along.
+        let mut hangs_up = bytes.is_empty();
         while let Ok(more) = outgoing.try_recv() {
+            hangs_up |= more.is_empty();
             bytes.extend(more);
         }
         let is_over = *cut.borrow();
         if is_over || writer.write_all(&bytes).await.is_err() {
+            break;
+        }
+        if hangs_up {
+            let _ = writer.shutdown().await;
             break;
         }
     }
