@@ -193,9 +193,11 @@ impl Backend for SessionBackend {
 
     async fn extend(&self, grants: &[&Grant], _: Duration) -> Vec<Result<Extension>> {
         let (now, given) = (self.clock.now(), *lock(&self.control.0.gives_only));
+        // Real ones answer when the session was proved last.
+        let as_of = self.session.proof().filter(|_| given.is_none()).map_or(now, |(as_of, _)| as_of);
         let answers = self.inner.extend(grants, FOR_LONG).await;
         let lives = |answer| match answer {
-            Ok(Extension::Extended { .. }) => Ok(Extension::extended(now, given)),
+            Ok(Extension::Extended { .. }) => Ok(Extension::extended(as_of, given)),
             other => other,
         };
         answers.into_iter().map(lives).collect()

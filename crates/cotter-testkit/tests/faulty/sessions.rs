@@ -4,6 +4,8 @@ use cotter::conformance::Fixture;
 use cotter::{
     Client, ErrorKind, EvictOrder, Eviction, Guard, Lease, LossCause, ManualClock, Released, memory,
 };
+use cotter_testkit::faulty::{Call, Faults, Faulty, Plan};
+use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::sessions::{Control, Sessions};
 use cotter_testkit::timing::{FAR, until};
 use std::pin::pin;
@@ -59,6 +61,21 @@ fn every_grant_of_a_silent_session_is_lost_before_the_server_ends_it() {
         assert_eq!(guard.check().unwrap_err().cause, LossCause::SessionLost);
         assert_eq!(guard.lost().wait_for(FAR).expect("told").cause, LossCause::SessionLost);
     }
+}
+
+/// Its last proof is older than a third of the lease: that is no reason to ask for a proof of it without a pause.
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_is_shorter_than_the_session_is_checked_as_often_as_others() {
+    let (sessions, link) = (Sessions::over(memory::Store::new(), LASTS, &Control::default()), Faults::seeded(0));
+    let trip = Duration::from_millis(1);
+    link.set(Plan { before: trip, after: trip, ..Plan::default() });
+    let builder = Client::builder().lease(Lease::renewed(S)).in_this_runtime();
+    let client = builder.connect_to(Faulty::new(sessions, &link)).await.unwrap();
+    let guard = client.mutex("a").lock().await.unwrap();
+    tokio::time::sleep(LASTS * 3).await;
+    assert!(guard.is_valid());
+    let asked = link.calls(Call::Extend);
+    demand(asked < 80, Kind::Untrue, format!("18 seconds with a lease of one, and {asked} renewals"));
 }
 
 #[test]

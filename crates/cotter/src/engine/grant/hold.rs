@@ -173,7 +173,9 @@ impl Hold {
         }
         let ttl = believed(ttl, asked);
         self.deadline.fetch_max(deadline(&self.core, as_of, ttl).as_nanos(), Ordering::AcqRel);
-        let next = renew_at(as_of, &self.lease, ttl);
+        // What lives with a session is as old as its last proof, which may be more than a third of the lease ago.
+        let checked = if ttl.is_some() { as_of } else { self.core.now() };
+        let next = renew_at(checked, &self.lease, ttl);
         self.renew_at.fetch_max(next.as_nanos(), Ordering::AcqRel);
     }
 

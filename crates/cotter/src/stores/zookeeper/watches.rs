@@ -1,7 +1,7 @@
 //! Tasks that wait for a change of a node.
 
 use crate::sync::lock;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
 
@@ -13,7 +13,8 @@ pub(super) struct Watches(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     last: u64,
-    open: HashMap<String, Vec<(u64, Arc<Notify>)>>,
+    /// In order, so that a simulation repeats.
+    open: BTreeMap<String, Vec<(u64, Arc<Notify>)>>,
 }
 
 /// A node whose changes are reported until this is dropped.
