@@ -1,5 +1,6 @@
 //! The plan of a run, which follows from its seed.
 
+use super::run::TTL;
 use super::store::Store;
 use crate::faulty;
 use rand::rngs::StdRng;
@@ -57,6 +58,12 @@ pub enum What {
     },
     /// Its clock is set back.
     SetBack(Duration),
+    /// Somebody deletes the place of one who waits for this name.
+    LoseWaiter(&'static str),
+    /// It deletes what nobody uses any more.
+    ClearUp,
+    /// It stands still for so long.
+    StandStill(Duration),
 }
 
 /// Processes that have nothing in common but the members.
@@ -95,15 +102,17 @@ impl Plan {
             refused: rng.random_range(0.0..0.02),
             ..faulty::Plan::default()
         };
+        // Where leases are longer, all takes longer.
+        let scale = (store.lease().as_millis() / TTL.as_millis()) as u32;
         let trouble = (0..TROUBLE).map(|_| {
-            let (after, member) = (millis(&mut rng, 10..250), rng.random_range(0..members));
+            let (after, member) = (millis(&mut rng, 10..250) * scale, rng.random_range(0..members));
             let what = match store.served() {
                 // A store in memory that is used alone keeps what it has granted, or promises less.
                 None if members > 1 && rng.random_bool(0.2) => What::Restart,
                 Some(server) if rng.random_bool(0.4) => server.trouble(&mut rng),
                 _ => {
                     let from = [None, Some(0), Some(1), Some(2)][rng.random_range(0..4)];
-                    What::Cut { from, lasts: millis(&mut rng, 20..900) }
+                    What::Cut { from, lasts: millis(&mut rng, 20..900) * scale }
                 }
             };
             Trouble { after, member, what }

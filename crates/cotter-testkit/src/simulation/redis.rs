@@ -136,7 +136,7 @@ impl Running for Redis {
         match what {
             What::Lose { name, tail } => lose(&self.server, name, tail),
             What::SetBack(by) => _ = self.back.fetch_add(by.as_micros() as u64, Ordering::Relaxed),
-            What::Restart | What::Cut { .. } => {}
+            _ => {}
         }
     }
 

@@ -35,6 +35,10 @@ struct State {
     /// The last transaction.
     zxid: i64,
     now: u64,
+    /// How often it was started.
+    starts: u64,
+    /// What has come while it stands still: the ends of connections are empty.
+    late: Option<Vec<(u64, Vec<u8>, bool)>>,
     /// The step that goes on.
     step: Step,
     /// What has happened, if somebody wants to know.
@@ -60,6 +64,8 @@ impl Server {
             next: 0,
             zxid: 0,
             now: clock(),
+            starts: 0,
+            late: None,
             step: Step { what: Happened::Restarted, said: Vec::new(), ended: Vec::new() },
             log: None,
         };
@@ -79,7 +85,7 @@ impl Server {
 
     /// Time has passed: what was not heard of for too long ends.
     pub fn tick(&self) {
-        let over = self.step(|state| (None, state.sessions.over(state.now)));
+        let over = self.step(|state| (None, state.over()));
         for id in over {
             self.step(|state| {
                 state.zxid += 1;
@@ -95,14 +101,37 @@ impl Server {
         self.step(|state| (None, state.sessions.tell(state.now)));
     }
 
-    /// Connections end, noticed by their clients or not; nodes and sessions are kept, as on a disk.
-    pub fn restart(&self, noticed: bool) {
+    /// Connections end, which their clients notice each other time; nodes and sessions are kept, as on a disk.
+    pub fn restart(&self) {
         self.step(|state| {
+            state.starts += 1;
+            let noticed = state.starts % 2 == 1;
+            state.late = None;
             let connections: Vec<_> = state.connections.keys().copied().collect();
             connections.into_iter().for_each(|number| state.hang_up(number, noticed));
             state.sessions.renew(state.now);
             (Some(Happened::Restarted), ())
         });
+    }
+
+    /// Nothing is carried out any more, until it goes on.
+    pub fn stand_still(&self) {
+        self.step(|state| (None, _ = state.late.get_or_insert_default()));
+    }
+
+    /// Carries out what has come meanwhile; before that or after it, ends the sessions that were not heard of.
+    pub fn go_on(&self) {
+        let (late, ticks_first) =
+            self.step(|state| (None, (state.late.take().unwrap_or_default(), state.zxid % 2 == 0)));
+        if ticks_first {
+            self.tick();
+        }
+        for (connection, message, is_first) in late {
+            match message.is_empty() {
+                true => self.left(connection),
+                false => _ = self.asked(connection, &message, is_first),
+            }
+        }
     }
 
     /// Deletes a node, as an operator does. False if it cannot.
@@ -115,7 +144,7 @@ impl Server {
     }
 
     /// Deletes the containers that are not needed any more.
-    pub fn sweep(&self) {
+    pub fn clear_up(&self) {
         let deserted = self.step(|state| (None, state.tree.deserted()));
         deserted.iter().for_each(|path| _ = self.delete(path));
     }
@@ -148,6 +177,10 @@ impl Server {
             if !state.connections.contains_key(&connection) {
                 return (None, false);
             }
+            if let Some(late) = &mut state.late {
+                late.push((connection, message.to_vec(), is_first));
+                return (None, true);
+            }
             match is_first {
                 true => state.greet(connection, message),
                 false => state.carry_out(connection, message),
@@ -158,6 +191,10 @@ impl Server {
 
     pub(super) fn left(&self, connection: u64) {
         self.step(|state| {
+            if let Some(late) = &mut state.late {
+                late.push((connection, Vec::new(), false));
+                return (None, ());
+            }
             let was_there = state.connections.contains_key(&connection);
             state.hang_up(connection, false);
             (was_there.then_some(Happened::Left(connection)), ())
@@ -177,6 +214,10 @@ impl Server {
 }
 
 impl State {
+    fn over(&self) -> Vec<i64> {
+        if self.late.is_some() { Vec::new() } else { self.sessions.over(self.now) }
+    }
+
     fn send(&mut self, to: u64, message: Writer) {
         let Some(peer) = self.connections.get(&to) else { return };
         let message = message.finish();

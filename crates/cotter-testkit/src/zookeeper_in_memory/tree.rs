@@ -58,10 +58,14 @@ pub(super) struct Kind {
 impl Default for Tree {
     fn default() -> Self {
         let mut tree = Self(BTreeMap::new());
-        let folder = |child: &str| Node { children: BTreeSet::from([child.to_owned()]), ..Node::default() };
-        tree.0.insert(String::new(), folder("zookeeper"));
-        tree.0.insert("/zookeeper".to_owned(), folder("quota"));
-        tree.0.insert("/zookeeper/quota".to_owned(), Node::default());
+        let mut add = |path: &str, children: &[&str]| {
+            let children = children.iter().map(|&child| child.to_owned()).collect();
+            tree.0.insert(path.to_owned(), Node { children, ..Node::default() });
+        };
+        add("", &["zookeeper"]);
+        add("/zookeeper", &["config", "quota"]);
+        add("/zookeeper/config", &[]);
+        add("/zookeeper/quota", &[]);
         tree
     }
 }

@@ -66,7 +66,8 @@ fn every_grant_of_a_silent_session_is_lost_before_the_server_ends_it() {
 /// Its last proof is older than a third of the lease: that is no reason to ask for a proof of it without a pause.
 #[tokio::test(start_paused = true)]
 async fn a_lease_that_is_shorter_than_the_session_is_checked_as_often_as_others() {
-    let (sessions, link) = (Sessions::over(memory::Store::new(), LASTS, &Control::default()), Faults::seeded(0));
+    let (sessions, link) =
+        (Sessions::over(memory::Store::new(), LASTS, &Control::default()), Faults::seeded(0));
     let trip = Duration::from_millis(1);
     link.set(Plan { before: trip, after: trip, ..Plan::default() });
     let builder = Client::builder().lease(Lease::renewed(S)).in_this_runtime();
