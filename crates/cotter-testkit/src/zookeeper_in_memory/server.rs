@@ -320,6 +320,7 @@ impl State {
             }
             Request::Sync { path } => Ok(body.text(path)),
             Request::Ping => Ok(body),
+            Request::Check { .. } => Err(UNIMPLEMENTED),
             Request::Close => {
                 self.zxid += 1;
                 self.end_session(session);

@@ -87,14 +87,15 @@ impl Tree {
         kind: Kind,
         by: Transaction,
     ) -> Result<String, Code> {
-        // The number that is appended counts as well.
-        let whole = if kind.is_sequential { format!("{path}0") } else { path.to_owned() };
-        let above = parent(path).filter(|_| is_valid(&whole)).ok_or(BAD_ARGUMENTS)?;
+        let above = parent(path).filter(|_| !path.contains('\0')).ok_or(BAD_ARGUMENTS)?;
         let folder = self.get(above)?;
         let path = match kind.is_sequential {
             true => format!("{path}{:010}", folder.births),
             false => path.to_owned(),
         };
+        if !is_valid(&path) {
+            return Err(BAD_ARGUMENTS);
+        }
         if self.get(&path).is_ok() {
             return Err(NODE_EXISTS);
         }
@@ -191,7 +192,8 @@ impl Node {
             // Deletions count too: as many as there were more births than there are children.
             .int(self.births * 2 - children)
             .int(0)
-            .long(self.owner)
+            // That it is a container is not shown.
+            .long(if self.owner == CONTAINER { 0 } else { self.owner })
             .int(length)
             .int(children)
             .long(self.family)
