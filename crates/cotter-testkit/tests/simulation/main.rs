@@ -3,6 +3,8 @@
 #[cfg(feature = "redis-in-memory")]
 mod redis;
 mod unpolled;
+#[cfg(feature = "zookeeper-in-memory")]
+mod zookeeper;
 
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::simulation::{Appends, Crowd, Store, many, replay, simulate};
