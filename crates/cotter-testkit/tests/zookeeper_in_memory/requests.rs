@@ -162,12 +162,14 @@ fn random_requests_are_answered_alike() {
                 [Hello::Same, Hello::Same, Hello::OfAnother(0), Hello::WrongPassword, Hello::FromTheFuture]
                     [rng.random_range(0..5)];
             let timeout = rng.random_range(0..200_000);
-            // Whoever closes its session first cannot go on with it.
-            if rng.random_bool(0.4) {
-                let close = Writer::default().int(xid).int(-11).finish();
+            let close = Writer::default().int(xid).int(-11).finish();
+            // Whoever closes its session cannot go on with it. None is left behind, which would end by itself there.
+            if rng.random_bool(0.4) || matches!(how, Hello::OfAnother(_)) {
                 both(&mut worlds, "closes", |world| world.ask(number, -11, &close));
             }
             both(&mut worlds, &format!("{number} {how:?}"), |w| w.connect(number, how, timeout, 0));
+            both(&mut worlds, "again", |world| world.connect(number, Hello::Same, timeout, 0));
+            both(&mut worlds, "closes", |world| world.ask(number, -11, &close));
             both(&mut worlds, "anew", |world| world.connect(number, Hello::New, 30_000, 0));
             continue;
         }
