@@ -16,6 +16,7 @@
 //! | [`replica`] | the program of one scheduler process |
 //! | [`processes`] | many of them, paused and killed by plan |
 //! | [`servers`] | real servers, and a proxy that loses, delays and cuts |
+//! | [`etcd_in_memory`] | an etcd server for the simulation |
 //! | [`redis_in_memory`] | a Redis server for the simulation |
 //! | [`zookeeper_in_memory`] | a ZooKeeper server for the simulation |
 //! | [`simulation`] | locks in virtual time, decided by one seed |
@@ -35,6 +36,8 @@ mod usage;
 
 #[cfg(feature = "servers")]
 pub mod bare;
+#[cfg(feature = "etcd-in-memory")]
+pub mod etcd_in_memory;
 pub mod faulty;
 pub mod forgetful;
 pub mod generous;

@@ -10,7 +10,7 @@
 //! | `plan` | what a seed decides |
 //! | `world` | members, their clocks, and the links to them |
 //! | `served`, `steps` | locks in a server in memory: what differs from one to another; what it has done |
-//! | `redis`, `zookeeper` | a Redis and a ZooKeeper server in memory |
+//! | `redis`, `zookeeper`, `etcd` | a Redis, a ZooKeeper and an etcd server in memory |
 //! | `wires` | connections to such servers |
 //! | `member` | a member that can be restarted |
 //! | `ledger` | who holds what, and what is wrong with it |
@@ -26,6 +26,8 @@ mod appends;
 mod ask;
 mod calm;
 mod crowd;
+#[cfg(feature = "etcd-in-memory")]
+mod etcd;
 mod ledger;
 mod line;
 mod many;

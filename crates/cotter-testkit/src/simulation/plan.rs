@@ -64,6 +64,17 @@ pub enum What {
     ClearUp,
     /// It stands still for so long.
     StandStill(Duration),
+    /// What has happened so far is forgotten.
+    Compact,
+    /// The cluster gets another leader.
+    NewLeader {
+        /// The member that is asked takes itself for the leader for so long.
+        unaware: Duration,
+        /// Then it knows none for so long.
+        away: Duration,
+        /// The former leader goes on after so long, and has leases ended that were over as far as it knew.
+        returns: Option<Duration>,
+    },
 }
 
 /// Processes that have nothing in common but the members.

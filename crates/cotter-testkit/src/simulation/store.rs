@@ -1,5 +1,7 @@
 //! What the locks of a run are in.
 
+#[cfg(feature = "etcd-in-memory")]
+use super::etcd::InEtcd;
 #[cfg(feature = "redis-in-memory")]
 use super::redis::RedisMode;
 use super::run::TTL;
@@ -20,6 +22,12 @@ pub enum Store {
     /// A ZooKeeper server in memory, and the real client over a network that is simulated.
     #[cfg(feature = "zookeeper-in-memory")]
     ZooKeeper(ZooKeeperDialect),
+    /// An etcd server in memory, and the real client over the same network.
+    #[cfg(feature = "etcd-in-memory")]
+    Etcd,
+    /// The same, where a member may be behind the others.
+    #[cfg(feature = "etcd-in-memory")]
+    EtcdBehind,
 }
 
 impl Store {
@@ -31,6 +39,8 @@ impl Store {
         let all = all.chain(RedisMode::all().map(|(mode, name)| (name, Self::Redis(mode))));
         #[cfg(feature = "zookeeper-in-memory")]
         let all = all.chain(ZooKeeperDialect::all().map(|(dialect, name)| (name, Self::ZooKeeper(dialect))));
+        #[cfg(feature = "etcd-in-memory")]
+        let all = all.chain([("etcd", Self::Etcd), ("etcd-behind", Self::EtcdBehind)]);
         all.map(|(name, store)| (name.to_owned(), store)).collect()
     }
 
@@ -48,6 +58,10 @@ impl Store {
             Self::Redis(mode) => Some(mode),
             #[cfg(feature = "zookeeper-in-memory")]
             Self::ZooKeeper(dialect) => Some(dialect),
+            #[cfg(feature = "etcd-in-memory")]
+            Self::Etcd => Some(&InEtcd { may_be_behind: false }),
+            #[cfg(feature = "etcd-in-memory")]
+            Self::EtcdBehind => Some(&InEtcd { may_be_behind: true }),
         }
     }
 

@@ -1,5 +1,7 @@
 //! Some seeds of the simulation, and that a seed repeats. Each run of `scripts/test` tries thousands, others with each commit.
 
+#[cfg(feature = "etcd-in-memory")]
+mod etcd;
 #[cfg(feature = "redis-in-memory")]
 mod redis;
 mod unpolled;

@@ -29,6 +29,12 @@ impl Selection {
                 None => workspace(),
             },
             Some(&"file_processes") => package("cotter-tests", &[]),
+            Some(&"simulation") if test.starts_with("etcd::") => {
+                package("cotter-testkit", &["etcd-in-memory"])
+            }
+            Some(&"simulation") if test.starts_with("zookeeper::") => {
+                package("cotter-testkit", &["zookeeper-in-memory"])
+            }
             Some(&"faulty" | &"simulation") => package("cotter-testkit", &["redis"]),
             _ => workspace(),
         };

@@ -1,6 +1,7 @@
 //! The same faults on a connection: bytes that are sent to a server, and those that come back.
 
 use super::Faults;
+use rand::RngExt;
 use std::time::Duration;
 
 /// The fate of bytes that are sent to a server.
@@ -52,6 +53,11 @@ impl Faults {
         let mut inner = self.lock();
         let longest = inner.plan.after;
         inner.up_to(longest)
+    }
+
+    /// A number that follows from the seed.
+    pub(crate) fn seed(&self) -> u64 {
+        self.lock().rng.random()
     }
 
     /// One of two, by the seed.

@@ -34,7 +34,7 @@ use super::patience::Patience;
 use crate::backend::flight::Flight;
 use crate::sync::lock;
 use crate::{Error, ErrorKind, Moment, Result};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -44,9 +44,9 @@ pub(super) struct Leases {
     keys: Arc<Keys>,
     /// How long that of those who wait is.
     patience: Patience,
-    classes: Mutex<HashMap<u64, Class>>,
+    classes: Mutex<BTreeMap<u64, Class>>,
     /// How often puts of each lease were in doubt; 0 for leases that are not listed.
-    doubts: Mutex<HashMap<i64, i64>>,
+    doubts: Mutex<BTreeMap<i64, i64>>,
 }
 
 #[derive(Default)]

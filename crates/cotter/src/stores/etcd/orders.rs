@@ -4,7 +4,7 @@ use super::messages::{Event, NO_PUT, WatchCancel, WatchCreate, WatchOrder, Watch
 use super::numbers::{About, Numbers};
 use super::waiter::Waiter;
 use crate::backend::Session;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -14,7 +14,7 @@ use tokio::sync::{Notify, mpsc};
 #[derive(Default)]
 pub(super) struct State {
     pub(super) last: i64,
-    pub(super) open: HashMap<i64, Watch>,
+    pub(super) open: BTreeMap<i64, Watch>,
     /// Those of the stream.
     pub(super) numbers: Numbers,
     /// To the stream, while there is one.
