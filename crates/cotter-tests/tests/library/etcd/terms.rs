@@ -125,6 +125,41 @@ async fn a_move_that_arrives_late_takes_no_entry_back() {
     backend.release(&held, Leave::used(1)).await.unwrap();
 }
 
+/// The entry of a waiter begins on the lease that was asked for and is moved to that of those who wait. If it is served while such a
+/// move is under way, it must not stay where the move finds it.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn a_move_that_arrives_when_its_waiter_holds_has_no_effect() {
+    let server = Etcd::start(1);
+    let proxy = Proxy::start(server.port(0));
+    let one = backend(&server.url("")).await;
+    let other = backend(&format!("etcd://127.0.0.1:{}?timeout=1s", proxy.port())).await;
+    let (held, waiting) = (claim("late", TTL), claim("late", Duration::from_secs(60)));
+    take(&one, &held).await;
+    let before = super::keys(&server, "cotter/lock/late/");
+    other.acquire(&waiting, Until::InLine).await.unwrap();
+    let entries = super::keys(&server, "cotter/lock/late/");
+    let entry = entries.into_iter().find(|key| !before.contains(key)).expect("it is in the queue");
+    // What a move depends on.
+    let kept = proxy.keep_request(b"/evicted/");
+    let wait = tokio::spawn({
+        let (other, waiting) = (other.clone(), waiting.clone());
+        async move { other.acquire(&waiting, Until::Forever).await }
+    });
+    eventually("it is being moved", || kept.is_caught()).await;
+    // Until it gives up.
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    one.release(&held, Leave::used(1)).await.unwrap();
+    let ended = happens("it is woken", wait).await.unwrap();
+    assert!(format!("{ended:?}").contains("Granted"), "{ended:?}");
+    let lease = || server.lease_of(&entry).expect("its entry is there");
+    let granted = lease();
+    kept.let_go();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    demand(lease() == granted, Kind::Overlap, "what is held is on a lease that is not known");
+    other.release(&waiting, Leave::used(1)).await.unwrap();
+}
+
 /// The process does not know what such a request has done until it looks.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs etcd"]

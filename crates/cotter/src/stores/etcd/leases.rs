@@ -142,6 +142,21 @@ impl Leases {
         }
     }
 
+    /// Replaces a lease that lives on, as if its term were over. A move of an entry away from it may be carried out late, and must
+    /// not find the entry on it once more.
+    pub(super) fn leave(&self, lease: i64) {
+        let mut classes = lock(&self.classes);
+        let is_it = |class: &&mut Class| class.proof.is_some_and(|proof| proof.lease == lease);
+        if let Some(class) = classes.values_mut().find(is_it) {
+            (class.proof, class.former) = (None, Some(lease));
+        }
+    }
+
+    /// Whether a lease was left while it was being proved.
+    fn was_left(&self, seconds: u64, lease: i64) -> bool {
+        lock(&self.classes).get(&seconds).is_some_and(|class| class.former == Some(lease))
+    }
+
     pub(super) fn doubts(&self, lease: i64) -> i64 {
         lock(&self.doubts).get(&lease).copied().unwrap_or_default()
     }
@@ -157,8 +172,8 @@ impl Leases {
         let proved = match old.filter(|old| self.link.now() < old.as_of + old.ttl) {
             None => self.grant(seconds).await,
             Some(old) => match self.keep_alive(old).await {
-                Ok(Some(proof)) => Ok(proof),
-                Ok(None) => self.grant(seconds).await,
+                Ok(Some(proof)) if !self.was_left(seconds, proof.lease) => Ok(proof),
+                Ok(_) => self.grant(seconds).await,
                 Err(e) => Err(e),
             },
         };

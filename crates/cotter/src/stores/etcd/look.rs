@@ -7,7 +7,8 @@
 //! its answer counts only if it is as new as the entry and as the last word of the watch.
 //!
 //! That the entry still exists is as certain as without it: its lease was proved by the leader, and whoever deletes the entry behind our
-//! back does so at any moment, also right after an answer. The watch of the holder and its renewals tell that.
+//! back does so at any moment, also right after an answer. The watch of the holder and its renewals tell that. On which lease the
+//! entry is, the member may know from before it was moved, so that is not taken from its answer.
 
 use super::acquire::{Ahead, Entry, Standing};
 use super::backend::Inner;
@@ -27,7 +28,8 @@ impl Inner {
     }
 
     /// The same, as the member knows it that we are connected to, with the revision of its answer. `None` if it does not
-    /// know enough: it is behind the entry, or behind the revision that a watch has `told`.
+    /// know enough: it is behind the entry, or behind the revision that a watch has `told`. The lease of the entry stays the one
+    /// that is known already.
     pub(super) async fn look_here(
         &self,
         claim: &Claim,
@@ -39,7 +41,7 @@ impl Inner {
         }
         let questions = self.questions(claim, own).into_iter().map(here).collect();
         let answer: TxnResponse = self.link.ask(TXN, TxnRequest::of(questions)).await?;
-        Ok(is_recent(own, told, &answer).then(|| (standing(own, &answer), answer.revision())))
+        Ok(is_recent(own, told, &answer).then(|| (standing_here(own, &answer), answer.revision())))
     }
 
     fn questions(&self, claim: &Claim, own: Entry) -> Vec<Operation> {
@@ -52,6 +54,15 @@ impl Inner {
 /// Whether an answer knows the entry, and all that a watch has told.
 fn is_recent(own: Entry, told: i64, answer: &TxnResponse) -> bool {
     answer.revision() >= told.max(own.revision)
+}
+
+/// The same as a member has it that may be behind.
+fn standing_here(own: Entry, answer: &TxnResponse) -> Standing {
+    match standing(own, answer) {
+        Standing::Holds(_) => Standing::Holds(own),
+        Standing::Behind(_, ahead) => Standing::Behind(own, ahead),
+        other => other,
+    }
 }
 
 fn standing(own: Entry, answer: &TxnResponse) -> Standing {
@@ -96,6 +107,16 @@ mod tests {
         let behind = answer(24, Some(20), &[10]);
         assert!(!is_recent(OWN, 25, &behind), "violation[stuck-waiter]: behind the watch");
         assert!(is_recent(OWN, 25, &answer(25, Some(20), &[])));
+    }
+
+    /// Otherwise it would be taken to last for as long as a lease on which it was before.
+    #[test]
+    fn a_member_that_is_behind_does_not_tell_the_lease() {
+        for before in [&[][..], &[10]] {
+            let here = standing_here(OWN, &answer(30, Some(20), before));
+            let (Standing::Holds(own) | Standing::Behind(own, _)) = here else { panic!("{here:?}") };
+            assert_eq!((own.revision, own.lease), (20, 1), "violation[overlap]: {here:?}");
+        }
     }
 
     #[test]

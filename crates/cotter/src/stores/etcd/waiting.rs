@@ -22,6 +22,8 @@ pub(super) struct Waiting<'a> {
     inner: &'a Arc<Inner>,
     claim: &'a Claim,
     own: Entry,
+    /// A request to move the entry was not answered: it may be on either lease.
+    is_moving: bool,
     woken: Arc<Waiter>,
     /// Whose end it waits for, and the watches for that.
     ahead: (Ahead, Vec<Watched>),
@@ -58,6 +60,7 @@ impl<'a> Waiting<'a> {
             inner,
             claim,
             own,
+            is_moving: false,
             woken,
             ahead,
             is_new: true,
@@ -98,7 +101,10 @@ impl<'a> Waiting<'a> {
     async fn try_to_keep(&mut self) -> Result<Option<(Entry, Moment)>> {
         self.lease = self.inner.leases.of_waiters();
         let proof = self.inner.leases.proved(self.lease).await?;
-        let own = self.inner.attach(self.claim, self.own, proof).await?;
+        self.is_moving = true;
+        let own = self.inner.attach(self.claim, self.own, proof).await;
+        let own = own.inspect_err(|_| self.inner.leases.leave(self.own.lease))?;
+        self.is_moving = false;
         Ok(own.map(|own| (own, proof.as_of + proof.ttl)))
     }
 
@@ -106,7 +112,7 @@ impl<'a> Waiting<'a> {
         if let Some(told) = self.woken.take_told() {
             self.hurry = Some((told, HURRY));
         }
-        if let Some((told, pause)) = self.hurry.take()
+        if let Some((told, pause)) = self.hurry.take().filter(|_| !self.is_moving)
             && let Some((standing, revision)) = self.inner.look_here(self.claim, self.own, told).await?
         {
             if revision > told && pause < CAUGHT_UP {
@@ -115,7 +121,9 @@ impl<'a> Waiting<'a> {
             }
             return Ok(standing);
         }
-        self.inner.look_before(self.claim, self.own).await
+        let standing = self.inner.look_before(self.claim, self.own).await?;
+        self.is_moving = false;
+        Ok(standing)
     }
 
     /// Asks for the watch once more, if only once: of two, one is most likely told without delay.
