@@ -2,7 +2,7 @@
 //! leader was chosen: what a former leader does in the moment before it learns of its successor is done by its successor.
 
 use super::leases;
-use cotter::backend::{Backend, Extension, Grant, Leave, Until};
+use cotter::backend::{Acquired, Backend, Extension, Grant, Leave, Until};
 use cotter_testkit::bare::{backend, claim, client, take};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::{Etcd, Proxy};
@@ -137,7 +137,8 @@ async fn a_move_that_arrives_when_its_waiter_holds_has_no_effect() {
     let (held, waiting) = (claim("late", TTL), claim("late", Duration::from_secs(60)));
     take(&one, &held).await;
     let before = super::keys(&server, "cotter/lock/late/");
-    other.acquire(&waiting, Until::InLine).await.unwrap();
+    let queued = other.acquire(&waiting, Until::InLine).await.unwrap();
+    assert!(matches!(queued, Acquired::Queued), "{queued:?}");
     let entries = super::keys(&server, "cotter/lock/late/");
     let entry = entries.into_iter().find(|key| !before.contains(key)).expect("it is in the queue");
     // What a move depends on.
@@ -147,8 +148,7 @@ async fn a_move_that_arrives_when_its_waiter_holds_has_no_effect() {
         async move { other.acquire(&waiting, Until::Forever).await }
     });
     eventually("it is being moved", || kept.is_caught()).await;
-    // Until it gives up.
-    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    // It is served as soon as it has given up the move.
     one.release(&held, Leave::used(1)).await.unwrap();
     let ended = happens("it is woken", wait).await.unwrap();
     assert!(format!("{ended:?}").contains("Granted"), "{ended:?}");
