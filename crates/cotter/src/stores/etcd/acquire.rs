@@ -56,7 +56,7 @@ impl From<&KeyValue> for Entry {
 impl Inner {
     /// Puts the entry of a claim, unless it is there already. If it may not wait, only if there is no other.
     pub(super) async fn enter(self: Arc<Self>, claim: Claim, until: Until) -> Result<Standing> {
-        let (is_new, if_empty) = (self.key_pool.enter(claim.id), until == Until::Now);
+        let (is_new, if_empty) = (self.key_pool.enter(claim.id, &claim.name), until == Until::Now);
         // Whoever asks for the first time most likely gets the lock.
         let is_first = matches!(until, Until::Now | Until::InLine);
         let seconds = if is_first { seconds(claim.ttl) } else { self.leases.of_waiters() };

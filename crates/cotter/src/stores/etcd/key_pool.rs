@@ -2,16 +2,19 @@
 //!
 //! A server keeps deleted keys until its history is compacted, which nobody may have set up, and goes through those of a line with
 //! each request about the line. With a key of its own for each claim, a name would become slower with each use. So a claim takes
-//! over the key of one that was released before.
+//! over the key of one that was released before, if it can the one that the same name had: the name says where the search for a free
+//! key begins. Otherwise each name would have the keys of all names in its history before long.
 //!
 //! Nothing that was sent for the one may concern the other. So a key is taken over only if the put of its entry was answered, and
 //! the removal was sent once and was answered too. Everything else that is sent for a claim compares the revision at which its
 //! entry was created.
 
+use crate::Name;
 use crate::backend::ClaimId;
 use crate::backend::by_claim::ByClaim;
 use crate::sync::lock;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::sync::Mutex;
 
 #[derive(Debug, Default)]
@@ -20,7 +23,8 @@ pub(super) struct KeyPool(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     used: ByClaim<Used>,
-    free: Vec<ClaimId>,
+    /// The keys of the places that were used before; `None` for one that is in use.
+    places: HashMap<usize, Option<ClaimId>>,
     /// The keys that other claims may have than those after which they are called.
     shared: HashSet<ClaimId>,
 }
@@ -29,6 +33,8 @@ struct State {
 #[derive(Debug)]
 struct Used {
     key: ClaimId,
+    /// Where its key is put back; `None` if all places were in use.
+    place: Option<usize>,
     /// A put was sent that may have been carried out.
     is_asked: bool,
     /// How often the removal of the entry was begun.
@@ -36,16 +42,17 @@ struct Used {
 }
 
 /// The number of keys that are kept for later claims.
-const MOST: usize = 4096;
+const PLACES: usize = 4096;
 
 impl KeyPool {
-    /// Gives a claim a key, if it has none. Returns true if it had none.
-    pub(super) fn enter(&self, id: ClaimId) -> bool {
+    /// Gives a claim on a name a key, if it has none. Returns true if it had none.
+    pub(super) fn enter(&self, id: ClaimId, name: &Name) -> bool {
         let mut state = lock(&self.0);
         let is_new = !state.used.contains_key(&id);
         if is_new {
-            let key = state.free.pop().unwrap_or(id);
-            state.used.insert(id, Used { key, is_asked: false, removals: 0 });
+            let place = state.free_place(name);
+            let key = place.and_then(|place| state.places.insert(place, None)).flatten();
+            state.used.insert(id, Used { key: key.unwrap_or(id), place, is_asked: false, removals: 0 });
         }
         is_new
     }
@@ -115,13 +122,24 @@ impl State {
         }
     }
 
+    /// The first free place from that of the name on.
+    fn free_place(&self, name: &Name) -> Option<usize> {
+        let first = BuildHasherDefault::<DefaultHasher>::default().hash_one(&**name) as usize;
+        let mut places = (0..PLACES).map(|step| first.wrapping_add(step) % PLACES);
+        places.find(|place| self.places.get(place) != Some(&None))
+    }
+
     fn end(&mut self, id: ClaimId, can_be_used_again: bool) {
-        let Some(Used { key, .. }) = self.used.remove(&id) else { return };
-        if can_be_used_again && self.free.len() < MOST {
-            self.shared.insert(key);
-            self.free.push(key);
-        } else {
-            self.shared.remove(&key);
+        let Some(Used { key, place, .. }) = self.used.remove(&id) else { return };
+        match place.filter(|_| can_be_used_again) {
+            Some(place) => {
+                self.shared.insert(key);
+                self.places.insert(place, Some(key));
+            }
+            None => {
+                self.shared.remove(&key);
+                place.and_then(|place| self.places.remove(&place));
+            }
         }
     }
 }
@@ -130,9 +148,13 @@ impl State {
 mod tests {
     use super::*;
 
+    fn name() -> Name {
+        Name::new("name").unwrap()
+    }
+
     fn released() -> (KeyPool, ClaimId) {
         let (pool, first) = (KeyPool::default(), ClaimId::random());
-        assert!(pool.enter(first) && !pool.enter(first));
+        assert!(pool.enter(first, &name()) && !pool.enter(first, &name()));
         pool.asked(first);
         assert_eq!(pool.leave(first), first);
         pool.left(first, true);
@@ -143,15 +165,45 @@ mod tests {
     fn a_key_is_taken_over_after_its_release() {
         let (pool, first) = released();
         let (next, other) = (ClaimId::random(), ClaimId::random());
-        assert!(pool.enter(next) && pool.enter(other));
+        assert!(pool.enter(next, &name()) && pool.enter(other, &name()));
         assert_eq!((pool.of(next), pool.of(other)), (first, other));
+    }
+
+    #[test]
+    fn a_name_keeps_its_key_although_others_are_used_meanwhile() {
+        let (pool, names) = (KeyPool::default(), ["a", "b", "c", "d"].map(|name| Name::new(name).unwrap()));
+        let round = |order: [usize; 4]| {
+            let claims = order.map(|at| (at, ClaimId::random()));
+            let mut keys = claims.map(|(at, id)| {
+                pool.enter(id, &names[at]);
+                pool.asked(id);
+                (at, pool.leave(id))
+            });
+            claims.iter().for_each(|(_, id)| pool.left(*id, true));
+            keys.sort_by_key(|(at, _)| *at);
+            keys.map(|(_, key)| key)
+        };
+        let first = round([0, 1, 2, 3]);
+        for order in [[1, 0, 3, 2], [3, 2, 1, 0], [2, 3, 0, 1]] {
+            assert_eq!(round(order), first, "violation[slower-with-use]: a name gets the keys of other names");
+        }
+    }
+
+    #[test]
+    fn as_many_keys_are_kept_as_there_are_places() {
+        let (pool, claims) = (KeyPool::default(), (0..=PLACES).map(|_| ClaimId::random()).collect::<Vec<_>>());
+        claims.iter().for_each(|id| _ = pool.enter(*id, &name()));
+        claims.iter().for_each(|id| _ = pool.leave(*id));
+        claims.iter().for_each(|id| pool.left(*id, true));
+        assert_eq!(lock(&pool.0).places.len(), PLACES);
+        assert_eq!(lock(&pool.0).shared.len(), PLACES);
     }
 
     #[test]
     fn whoever_had_a_key_before_has_it_no_more() {
         let (pool, first) = released();
         let next = ClaimId::random();
-        pool.enter(next);
+        pool.enter(next, &name());
         assert_ne!(pool.of(first), first);
         assert_ne!(pool.leave(first), first);
         pool.left(first, true);
@@ -175,10 +227,10 @@ mod tests {
         for doubt in doubts {
             let (pool, first) = released();
             let (second, third) = (ClaimId::random(), ClaimId::random());
-            pool.enter(second);
+            pool.enter(second, &name());
             pool.asked(second);
             doubt(&pool, second);
-            pool.enter(third);
+            pool.enter(third, &name());
             assert_ne!(pool.of(third), first, "violation[overlap]: what was sent for one ends the other");
         }
     }
@@ -188,7 +240,7 @@ mod tests {
         let (pool, first) = released();
         for _ in 0..3 {
             let id = ClaimId::random();
-            assert!(pool.enter(id));
+            assert!(pool.enter(id, &name()));
             assert_eq!(pool.of(id), first);
             pool.asked(id);
             pool.refused(id);
@@ -200,7 +252,7 @@ mod tests {
     fn a_key_that_somebody_else_has_is_replaced() {
         let (pool, first) = released();
         let next = ClaimId::random();
-        pool.enter(next);
+        pool.enter(next, &name());
         pool.replace(next);
         assert_ne!(pool.of(next), first);
         assert_eq!(pool.of(first), first);

@@ -4,6 +4,7 @@ use super::messages::{Event, NO_PUT, WatchCancel, WatchCreate, WatchOrder, Watch
 use super::numbers::{About, Numbers};
 use super::waiter::Waiter;
 use crate::backend::Session;
+use crate::stores::shared::soon::Soon;
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -21,10 +22,9 @@ pub(super) struct State {
     pub(super) orders: Option<mpsc::UnboundedSender<WatchRequest>>,
     pub(super) is_running: bool,
     /// The watches of holders that are asked for in a moment, if they are still wanted then.
-    pub(super) later: Vec<i64>,
+    pub(super) later: Soon<i64>,
     /// Those that nobody wants any more, of which the server is told in a moment, or with the next order.
     pub(super) over: Vec<i64>,
-    pub(super) is_settling: bool,
 }
 
 /// A watched key, and its waiter.

@@ -10,6 +10,7 @@ use super::requests::{TXN, look};
 use super::waiter::Waiter;
 use crate::LossCause;
 use crate::backend::{Backoff, Session};
+use crate::stores::shared::soon::SOON;
 use crate::sync::lock;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -33,9 +34,6 @@ const BACKOFF: Backoff = Backoff::new(Duration::from_millis(10), Duration::from_
 const DELETE: i32 = 1;
 /// What has panicked may do so again, at once.
 const PAUSE_AFTER_PANIC: Duration = Duration::from_secs(1);
-/// The time between a grant and the request to watch its entry: most locks are released before, and those that are not miss
-/// nothing, because the server tells what has happened since the grant.
-const SETTLING: Duration = Duration::from_millis(25);
 /// A holder whose entry is gone learns of it within this time, whether the reason is known or not.
 const REASON_TIMEOUT: Duration = Duration::from_millis(200);
 
@@ -79,11 +77,8 @@ impl Watches {
         state.open.insert(id, watch);
         if !is_holder {
             state.order(id);
-        } else {
-            state.later.push(id);
-            if !std::mem::replace(&mut state.is_settling, true) {
-                self.link.host().spawn(self.clone().settle());
-            }
+        } else if state.later.add(id) {
+            self.link.host().spawn(self.clone().settle());
         }
         if !std::mem::replace(&mut state.is_running, true) {
             let (this, closed) = (self.clone(), self.link.until_closed());
@@ -94,13 +89,18 @@ impl Watches {
         Watched { watches: self.clone(), id }
     }
 
-    /// Ends the watches that are over, and asks for those of holders that still hold in a moment.
+    /// Ends the watches that are over, and asks for those of holders that still hold after a while. They miss nothing: the server
+    /// tells what has happened since the grant.
     async fn settle(self: Arc<Self>) {
-        tokio::time::sleep(SETTLING).await;
-        let mut state = lock(&self.state);
-        state.is_settling = false;
-        state.end_those_over();
-        std::mem::take(&mut state.later).into_iter().for_each(|id| state.order(id));
+        let mut goes_on = true;
+        while goes_on {
+            tokio::time::sleep(SOON).await;
+            let mut state = lock(&self.state);
+            state.end_those_over();
+            let due;
+            (due, goes_on) = state.later.due();
+            due.into_iter().for_each(|id| state.order(id));
+        }
     }
 
     /// Keeps the stream until nobody watches anything any more, also if what reads it panics.
@@ -239,7 +239,7 @@ impl Drop for Watched {
         if state.open.remove(&self.id).is_some_and(|watch| watch.is_ordered) {
             state.over.push(self.id);
             // Whoever has just been served asks for other watches in a moment.
-            if !state.is_settling {
+            if !state.later.is_running() {
                 state.end_those_over();
             }
         }

@@ -13,6 +13,7 @@ use super::replies::Data;
 use super::seats::Seats;
 use super::watches::Watches;
 use crate::backend::{Backoff, ClaimId, Host, Session};
+use crate::stores::shared::soon::{SOON, Soon};
 use crate::sync::lock;
 use crate::{LossCause, Moment, Result};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -35,7 +36,7 @@ pub(super) struct ServerSession {
     pub(super) watches: Arc<Watches>,
     pub(super) seats: Seats,
     /// The seats whose nodes are read in a moment, if they still hold then.
-    later: Mutex<Vec<ClaimId>>,
+    later: Mutex<Soon<ClaimId>>,
 }
 
 #[derive(Clone)]
@@ -46,9 +47,7 @@ enum Phase {
 }
 
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1)).with_jitter(0.25);
-/// The node of a holder is read, and watched, so long after the grant: most locks are released before. Whoever evicts a holder has
-/// seen it hold for [`HEADSTART`] before.
-const SETTLING: Duration = Duration::from_millis(25);
+/// Whoever evicts a holder has seen it hold for so long: its node is read, and watched, twice [`SOON`] after the grant.
 pub(super) const HEADSTART: Duration = Duration::from_millis(100);
 /// A connection on which a sign of life has no answer after this part of a session is given up.
 const SILENCE: u32 = 4;
@@ -281,23 +280,29 @@ impl ServerSession {
 
     /// Reads the node of a seat in a moment, and watches it.
     pub(super) fn look_soon(self: &Arc<Self>, id: ClaimId) {
-        let mut later = lock(&self.later);
-        later.push(id);
-        if later.len() > 1 {
+        if !lock(&self.later).add(id) {
             return;
         }
         let this = self.clone();
         self.host.spawn(async move {
-            tokio::time::sleep(SETTLING).await;
-            let seats = std::mem::take(&mut *lock(&this.later));
-            // Without a connection: the next one begins with the nodes of all seats.
-            let Phase::Connected(live) = this.phase.borrow().clone() else { return };
-            for id in seats {
-                if let Some((path, _)) = this.seats.node(id) {
-                    live.look_at_seat(id, &path);
-                }
+            let mut goes_on = true;
+            while goes_on {
+                tokio::time::sleep(SOON).await;
+                let due;
+                (due, goes_on) = lock(&this.later).due();
+                this.look_at(due);
             }
         });
+    }
+
+    /// Without a connection it is left out: the next one begins with the nodes of all seats.
+    fn look_at(&self, seats: Vec<ClaimId>) {
+        let Phase::Connected(live) = self.phase.borrow().clone() else { return };
+        for id in seats {
+            if let Some((path, _)) = self.seats.node(id) {
+                live.look_at_seat(id, &path);
+            }
+        }
     }
 
     /// Ends it at the servers, which deletes all of its nodes.
