@@ -185,13 +185,18 @@ mod tests {
         };
         let first = round([0, 1, 2, 3]);
         for order in [[1, 0, 3, 2], [3, 2, 1, 0], [2, 3, 0, 1]] {
-            assert_eq!(round(order), first, "violation[slower-with-use]: a name gets the keys of other names");
+            assert_eq!(
+                round(order),
+                first,
+                "violation[slower-with-use]: a name gets the keys of other names"
+            );
         }
     }
 
     #[test]
     fn as_many_keys_are_kept_as_there_are_places() {
-        let (pool, claims) = (KeyPool::default(), (0..=PLACES).map(|_| ClaimId::random()).collect::<Vec<_>>());
+        let (pool, claims) =
+            (KeyPool::default(), (0..=PLACES).map(|_| ClaimId::random()).collect::<Vec<_>>());
         claims.iter().for_each(|id| _ = pool.enter(*id, &name()));
         claims.iter().for_each(|id| _ = pool.leave(*id));
         claims.iter().for_each(|id| pool.left(*id, true));
