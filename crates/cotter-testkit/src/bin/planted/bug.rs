@@ -25,6 +25,12 @@ const LAST_LINES: usize = 30;
 pub(crate) type Verdict = Result<(), String>;
 
 impl Bug {
+    #[cfg(test)]
+    pub(crate) fn for_tests(name: &str, test: &str, violation: &str) -> Self {
+        let [name, test, violation] = [name, test, violation].map(String::from);
+        Self { name, patch: None, broken: String::new(), test, violation }
+    }
+
     /// The name of the patch: several tests may have to find the same bug.
     pub(crate) fn patch(&self) -> &str {
         self.patch.as_deref().unwrap_or(&self.name)

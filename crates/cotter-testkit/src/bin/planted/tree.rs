@@ -60,18 +60,22 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    pub(crate) fn try_bug(&self, bug: &Bug) -> Result<Verdict> {
-        let patch = self.root.join(FOLDER).join(format!("{}.patch", bug.patch()));
-        if let Err(why) = self.patch(&patch, "--forward")? {
-            return Ok(Err(format!("the patch does not apply: {why}")));
+    /// What became of each bug of a batch, in its order; they are built alike, and the test program is the same.
+    pub(crate) fn try_batch(&self, bugs: &[&Bug]) -> Result<Vec<Verdict>> {
+        for bug in bugs {
+            self.patch(bug, "--forward")?;
         }
-        let built = self.build(bug)?;
-        let verdict = match built.status.success() {
-            true => bug.judge(&self.test(bug)?),
-            false => Err(with_output("it does not compile", &self.failure(&built.stderr))),
+        let built = self.build(bugs[0])?;
+        let verdicts = if built.status.success() {
+            bugs.iter().map(|bug| Ok(bug.judge(&self.test(bug)?))).collect::<Result<_>>()?
+        } else {
+            let why = self.failure(&built.stderr);
+            bugs.iter().map(|_| Err(with_output("it does not compile", &why))).collect()
         };
-        self.patch(&patch, "--reverse")??;
-        Ok(verdict)
+        for bug in bugs {
+            self.patch(bug, "--reverse")?;
+        }
+        Ok(verdicts)
     }
 
     /// What the compiler has said, and how full the disk is: a linker without room on it is killed, and says no more than that.
@@ -87,8 +91,11 @@ impl<'a> Tree<'a> {
         if kept.exists() { Ok(fs::remove_dir_all(kept)?) } else { Ok(()) }
     }
 
-    fn patch(&self, patch: &Path, direction: &str) -> Result<Verdict> {
-        run_patch(&self.scratch, patch, &[direction, "--no-backup-if-mismatch"])
+    /// That it can be planted is known, and those of a batch change different files.
+    fn patch(&self, bug: &Bug, direction: &str) -> Result<()> {
+        let patch = patch_file(self.root, bug);
+        run_patch(&self.scratch, &patch, &[direction, "--no-backup-if-mismatch"])?
+            .map_err(|why| format!("{}: {why}", patch.display()).into())
     }
 
     fn cargo_test(&self, mut command: Command, bug: &Bug, more: &[&str]) -> Result<Output> {
@@ -112,11 +119,19 @@ impl<'a> Tree<'a> {
     }
 }
 
+fn patch_file(root: &Path, bug: &Bug) -> PathBuf {
+    root.join(FOLDER).join(format!("{}.patch", bug.patch()))
+}
+
+/// What the patch says.
+pub(crate) fn patch_text(root: &Path, bug: &Bug) -> Result<String> {
+    Ok(fs::read_to_string(patch_file(root, bug))?)
+}
+
 /// An error unless the bug can be planted in the tree as it is, which stays as it is.
 pub(crate) fn applies(root: &Path, bug: &Bug) -> Result<()> {
-    let name = format!("{}.patch", bug.patch());
-    let verdict = run_patch(root, &root.join(FOLDER).join(&name), &["--forward", "--dry-run", "--force"])?;
-    verdict.map_err(|why| format!("{name} does not apply any more: {why}").into())
+    let verdict = run_patch(root, &patch_file(root, bug), &["--forward", "--dry-run", "--force"])?;
+    verdict.map_err(|why| format!("{}.patch does not apply any more: {why}", bug.patch()).into())
 }
 
 fn run_patch(folder: &Path, patch: &Path, how: &[&str]) -> Result<Verdict> {
