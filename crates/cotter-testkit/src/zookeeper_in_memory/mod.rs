@@ -6,7 +6,8 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `server` | what a server has, and how a request is carried out |
+//! | `server` | a server, and what may happen to it |
+//! | `state` | what it has, and how a request is carried out |
 //! | `connection` | one connection to it |
 //! | `requests`, `changes` | the requests in what was received; those that change something |
 //! | `jute` | writing and reading records |
@@ -22,6 +23,7 @@ mod paths;
 mod requests;
 mod server;
 mod sessions;
+mod state;
 mod steps;
 mod tree;
 mod watches;

@@ -23,6 +23,19 @@ pub(super) enum Announcement {
 }
 
 impl Announcement {
+    /// Refuses one that is too long, before any I/O.
+    pub(super) fn check_size(&self, name: &Name) -> Result<()> {
+        match self {
+            Self::Made(bytes) if bytes.len() > MAX_ANNOUNCEMENT => {
+                let length = bytes.len();
+                let why =
+                    format!("an announcement of {length} bytes is too long, {MAX_ANNOUNCEMENT} are allowed");
+                Err(Error::new(ErrorKind::InvalidInput, why).with_name(name))
+            }
+            _ => Ok(()),
+        }
+    }
+
     pub(super) fn bytes(&self) -> Vec<u8> {
         let (word, bytes) = match self {
             Self::Elected => (ELECTED, &[][..]),
@@ -62,6 +75,9 @@ mod tests {
             assert!(said.bytes().len() <= Note::MAX_BYTES);
             assert_eq!(Announcement::read(&name, &Note::new(said.bytes(), 1, 1)).unwrap(), said);
         }
+        let said = made(&[b'a'; MAX_ANNOUNCEMENT + 1]).check_size(&name).unwrap_err().to_string();
+        assert!(said.contains("an announcement of 65473 bytes is too long, 65472 are allowed"), "{said}");
+        assert!(made(&longest).check_size(&name).is_ok());
         let foreign = Announcement::read(&name, &Note::new(b"10.0.0.7".to_vec(), 1, 1)).unwrap_err();
         assert_eq!(foreign.kind(), ErrorKind::ForeignKey);
     }

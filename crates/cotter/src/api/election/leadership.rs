@@ -42,7 +42,11 @@ impl Leadership {
     /// [`Election::MAX_ANNOUNCEMENT`](crate::Election::MAX_ANNOUNCEMENT) bytes,
     /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store did not answer.
     pub fn announce(&self, bytes: impl Into<Vec<u8>>) -> Op<()> {
-        self.0.put_note_at(KEY, Announcement::Made(bytes.into()).bytes())
+        let announcement = Announcement::Made(bytes.into());
+        match announcement.check_size(self.0.name()) {
+            Ok(()) => self.0.put_note_at(KEY, announcement.bytes()),
+            Err(e) => Op::new(&self.0.engine(), std::future::ready(Err(e))),
+        }
     }
 
     /// Gives up the leadership, so that observers learn of it at once. Dropping it also gives it up, but observers

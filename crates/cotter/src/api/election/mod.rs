@@ -13,7 +13,6 @@ mod watch;
 pub use leadership::Leadership;
 pub use watch::{Leader, LeaderState, LeaderWatch};
 
-use crate::api::notes::check_size;
 use crate::api::request::LockRequest;
 use crate::engine::{Core, Wait};
 use crate::{Error, ErrorKind, Guard, Lease, Mode, Name, Op, Result};
@@ -162,7 +161,7 @@ impl Election {
     fn check(&self) -> Result<()> {
         let name = self.request.name()?;
         self.request.core().notes().map_err(|e| e.with_name(name))?;
-        check_size(name, &self.first_word().bytes())
+        self.first_word().check_size(name)
     }
 
     fn first_word(&self) -> Announcement {
