@@ -12,6 +12,7 @@ mod journal;
 pub mod lock;
 mod output;
 pub mod promise;
+pub mod run;
 mod status_line;
 mod stop_signals;
 

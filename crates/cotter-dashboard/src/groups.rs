@@ -1,6 +1,8 @@
 //! The jobs of the groups that were named. The store is asked for them as for the locks: at most once a second, however many look,
 //! and only while somebody does.
 
+use crate::histories::Histories;
+use crate::job_page::JobDetails;
 use crate::listing::PERIOD;
 use crate::recent::{Recent, in_time};
 use cotter::Client;
@@ -25,13 +27,14 @@ pub(crate) struct Group {
 /// The groups.
 #[derive(Debug)]
 pub(crate) struct Groups {
-    asked: Vec<Jobs>,
+    asked: Vec<(Jobs, Histories)>,
     known: Recent<Vec<Group>>,
 }
 
 impl Groups {
     pub(crate) fn new(client: &Client, names: &[String]) -> Self {
-        let asked = names.iter().map(|name| Jobs::new(client, name.as_str())).collect();
+        let asked =
+            names.iter().map(|name| (Jobs::new(client, name.as_str()), Histories::default())).collect();
         let unknown = |name: &String| Group {
             name: name.clone(),
             jobs: Vec::new(),
@@ -48,8 +51,28 @@ impl Groups {
         self.known.get(async |last| self.next(last.clone()).await).await
     }
 
+    /// Whether no group was named.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.asked.is_empty()
+    }
+
+    /// The place of a group among those that were named.
+    pub(crate) async fn place(&self, name: &str) -> Option<usize> {
+        self.view().await.iter().position(|group| group.name == name)
+    }
+
+    /// A job of the group at this place, or that there is none of this name.
+    pub(crate) async fn details(&self, place: usize, job: &str) -> JobDetails {
+        let (groups, (jobs, histories)) = (self.view().await, &self.asked[place]);
+        let group = &groups[place];
+        match group.jobs.iter().find(|known| known.name == job) {
+            Some(status) => JobDetails::of(group, Some((status, &*histories.of(jobs, job).await))),
+            None => JobDetails::of(group, None),
+        }
+    }
+
     async fn next(&self, mut groups: Vec<Group>) -> Vec<Group> {
-        for (group, jobs) in groups.iter_mut().zip(&self.asked) {
+        for (group, (jobs, _)) in groups.iter_mut().zip(&self.asked) {
             match in_time(heard(jobs)).await {
                 Ok(new) => {
                     (group.jobs, group.hosts, group.now) = new;

@@ -26,6 +26,8 @@ pub(crate) struct JobTables {
 #[derive(Debug)]
 struct GroupTable {
     name: String,
+    /// The name as it is, for links.
+    asked: String,
     state: State,
     is_known: bool,
     jobs: Vec<JobLine>,
@@ -35,6 +37,8 @@ struct GroupTable {
 #[derive(Debug)]
 struct JobLine {
     name: String,
+    /// The name as it is, for links.
+    asked: String,
     state: String,
     /// Something is wrong with it.
     is_bad: bool,
@@ -68,6 +72,7 @@ impl GroupTable {
         let now = group.now;
         Self {
             name: clean(&group.name),
+            asked: group.name.clone(),
             state: State::new(group.trouble.as_deref(), group.as_of, &[]),
             is_known: group.as_of.is_some(),
             jobs: group.jobs.iter().map(|job| JobLine::of(job, now)).collect(),
@@ -82,6 +87,7 @@ impl JobLine {
         let or_none = Option::unwrap_or_default;
         Self {
             name: clean(&job.name),
+            asked: job.name.clone(),
             state: full_state(job, now),
             is_bad: failure(job).is_some() || job.orphaned || job.overdue_since.is_some(),
             next: or_none(job.retry_at.or(job.next_slot).map(from_now)),

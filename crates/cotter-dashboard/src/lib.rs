@@ -8,15 +8,17 @@
 //! | `recent` | what was last heard of the store, asked for once for all who look |
 //! | `listing` | what the store holds |
 //! | `changes` | what has changed from one listing to the next |
-//! | `groups` | the jobs of the groups that were named |
+//! | `groups`, `histories` | the jobs of the groups that were named; their last runs |
 //! | `table` | the locks as lines: which ones, in which order |
-//! | `pages`, `job_pages` | the pages, from the templates in `templates/` |
+//! | `pages`, `job_pages`, `job_page` | the pages, from the templates in `templates/` |
 //! | `server` | addresses, and pages that go on by themselves |
 //! | `shield` | whose requests are answered, and what a browser may do with the answers |
 
 mod args;
 mod changes;
 mod groups;
+mod histories;
+mod job_page;
 mod job_pages;
 mod listing;
 mod pages;

@@ -1,6 +1,7 @@
 //! Addresses, and pages that go on by themselves.
 
 use crate::groups::Groups;
+use crate::job_page::JobPage;
 use crate::job_pages::{JobTables, Jobs};
 use crate::listing::{Listing, PERIOD};
 use crate::pages::{Frame, Lock, LockDetails, LockTable, Locks, Store};
@@ -30,7 +31,7 @@ const LIVE: usize = 100;
 struct Shared {
     listing: Listing,
     /// Without any, there is no page of jobs.
-    groups: Option<Groups>,
+    groups: Groups,
     live: Arc<Semaphore>,
 }
 
@@ -39,19 +40,27 @@ struct Which {
     name: String,
 }
 
+#[derive(Debug, Deserialize)]
+struct WhichJob {
+    group: String,
+    name: String,
+}
+
 pub(crate) async fn serve(listener: TcpListener, client: Client, groups: &[String]) -> std::io::Result<()> {
     axum::serve(listener, router(client, groups)).await
 }
 
 fn router(client: Client, groups: &[String]) -> Router {
-    let groups = (!groups.is_empty()).then(|| Groups::new(&client, groups));
+    let groups = Groups::new(&client, groups);
     let shared = Shared { listing: Listing::new(client), groups, live: Arc::new(Semaphore::new(LIVE)) };
     Router::new()
         .route("/", get(locks))
         .route("/lock", get(lock))
         .route("/jobs", get(jobs))
+        .route("/job", get(job))
         .route("/store", get(store))
         .route("/live/jobs", get(live_jobs))
+        .route("/live/job", get(live_job))
         .route("/live/locks", get(live_locks))
         .route("/live/lock", get(live_lock))
         .route("/style.css", get(|| file("text/css", include_str!("../assets/style.css"))))
@@ -82,14 +91,11 @@ impl Shared {
     fn frame(&self, on: &'static str, asked: &Uri) -> Frame {
         let live = asked.query().map_or_else(|| format!("/live/{on}"), |query| format!("/live/{on}?{query}"));
         let store = clean(&self.listing.client.info().instance);
-        Frame { store, on, has_jobs: self.groups.is_some(), live }
+        Frame { store, on, has_jobs: !self.groups.is_empty(), live }
     }
 
     async fn job_tables(&self) -> JobTables {
-        match &self.groups {
-            Some(groups) => JobTables::of(&groups.view().await),
-            None => JobTables::of(&[]),
-        }
+        JobTables::of(&self.groups.view().await)
     }
 }
 
@@ -104,11 +110,29 @@ async fn lock(State(shared): State<Arc<Shared>>, Query(which): Query<Which>, ask
 }
 
 async fn jobs(State(shared): State<Arc<Shared>>, asked: Uri) -> Response {
-    if shared.groups.is_none() {
-        let why = "no group of jobs was named: start `cotter dashboard --group NAME`\n";
-        return (StatusCode::NOT_FOUND, why).into_response();
+    if shared.groups.is_empty() {
+        return unnamed();
     }
     page(&Jobs { tables: shared.job_tables().await, frame: shared.frame("jobs", &asked) })
+}
+
+async fn job(State(shared): State<Arc<Shared>>, Query(which): Query<WhichJob>, asked: Uri) -> Response {
+    let Some(place) = shared.groups.place(&which.group).await else { return unnamed() };
+    let details = shared.groups.details(place, &which.name).await;
+    page(&JobPage { frame: shared.frame("job", &asked), shown: clean(&which.name), details })
+}
+
+fn unnamed() -> Response {
+    let why = "this group of jobs was not named: start `cotter dashboard --group NAME`\n";
+    (StatusCode::NOT_FOUND, why).into_response()
+}
+
+async fn live_job(State(shared): State<Arc<Shared>>, Query(which): Query<WhichJob>) -> Response {
+    let Some(place) = shared.groups.place(&which.group).await else { return unnamed() };
+    live(shared, move |shared| {
+        let name = which.name.clone();
+        async move { shared.groups.details(place, &name).await }
+    })
 }
 
 async fn live_jobs(State(shared): State<Arc<Shared>>) -> Response {

@@ -1,11 +1,11 @@
 //! `cotter jobs failed`: which jobs have failed, and how.
 
 use super::history::{cut, tell_limits};
-use super::runs::{code, host, outcome};
 use super::since::Since;
 use crate::table;
 use clap::Args;
 use cotter_console::job::has_failed;
+use cotter_console::run::{code, host, outcome};
 use cotter_console::{Console, Failure, clean};
 use cotter_scheduler::{Ending, Entry, History, Jobs, UnixTime};
 use serde_json::{Value, json};

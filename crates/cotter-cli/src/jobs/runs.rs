@@ -1,7 +1,7 @@
 //! Runs of jobs, as tables and as JSON.
 
 use crate::table;
-use cotter_console::duration::words;
+use cotter_console::run::{asked, began, code, host, outcome, short_slot, took};
 use cotter_console::{Console, Failure, clean};
 use cotter_scheduler::Entry;
 use serde_json::{Value, json};
@@ -25,8 +25,7 @@ pub(super) fn print_objects(runs: &[Run<'_>], console: &Console) -> Result<(), F
 pub(super) fn print_narrow(runs: &[Run<'_>], console: &Console) -> Result<(), Failure> {
     let head = ["SLOT", "TRY", "HOST", "BEGAN", "TOOK", "OUTCOME"];
     let row = |Run { entry, .. }: &Run<'_>| {
-        let began = format!("+{}", words(entry.started.since(entry.slot)));
-        [short_slot(entry), entry.attempt.to_string(), host(entry), began, took(entry), outcome(entry)]
+        [short_slot(entry), entry.attempt.to_string(), host(entry), began(entry), took(entry), outcome(entry)]
     };
     table::print(head, runs.iter().map(row), console)
 }
@@ -79,39 +78,6 @@ pub(super) fn print_outputs(runs: &[Run<'_>], is_named: bool, console: &Console)
         }
     }
     Ok(())
-}
-
-/// What was asked for begins at any fraction of a second.
-fn short_slot(entry: &Entry) -> String {
-    let asked = asked(entry);
-    match asked.is_empty() && entry.slot.subsec_nanos() > 0 {
-        true => format!("{:.3}", entry.slot),
-        false => format!("{:.0}{asked}", entry.slot),
-    }
-}
-
-fn asked(entry: &Entry) -> String {
-    match (&entry.one_shot, entry.asked) {
-        (Some(id), _) => format!(" ({})", clean(id)),
-        (None, true) => " (triggered)".to_owned(),
-        (None, false) => String::new(),
-    }
-}
-
-pub(super) fn host(entry: &Entry) -> String {
-    if entry.host.is_empty() { "-".to_owned() } else { clean(&entry.host) }
-}
-
-fn took(entry: &Entry) -> String {
-    words(entry.ended.since(entry.started))
-}
-
-pub(super) fn code(entry: &Entry) -> String {
-    entry.code.map_or_else(|| "-".to_owned(), |code| code.to_string())
-}
-
-pub(super) fn outcome(entry: &Entry) -> String {
-    clean(&entry.ending.to_string())
 }
 
 impl Run<'_> {

@@ -1,6 +1,7 @@
 //! `cotter dashboard`.
 
 mod browser;
+mod job;
 
 use crate::env::{Running, TestEnv};
 use crate::schedule::metrics::{ask, get, status};
