@@ -176,7 +176,7 @@ fn an_announcement_that_is_too_long_leaves_no_leader() {
     let env = TestEnv::on(redis.url(""));
     env.run(["elect", "--announce", &"x".repeat(70_000), "a", "true"])
         .code(64)
-        .one_line(&["65536 are allowed"]);
+        .one_line(&["65472 are allowed"]);
     env.run(["run", "-n", "a", "true"]).code(0).silent();
 }
 

@@ -81,7 +81,7 @@ pub enum What {
 }
 
 /// How a name is used; [`Mode`] as it is written down.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Use {
     /// One holder.
     Exclusive,

@@ -247,6 +247,16 @@ fn a_reader_may_have_the_grant_of_a_task_that_has_left_but_only_among_readers() 
     assert_eq!(smaller_token([Shared, Exclusive], Some((Shared, 10)), 20), [Kind::TokenOrder]);
 }
 
+#[test]
+fn so_may_a_holder_of_permits_but_only_among_those_who_want_as_many() {
+    let [one, two] = [1, 2].map(|take| Use::Permits { take, of: 3 });
+    assert_eq!(smaller_token([one, one], None, 20), [Kind::TokenOrder]);
+    assert_eq!(smaller_token([one, one], Some((one, 10)), 20), []);
+    assert_eq!(smaller_token([two, one], Some((one, 10)), 20), []);
+    assert_eq!(smaller_token([one, one], Some((two, 10)), 20), [Kind::TokenOrder]);
+    assert_eq!(smaller_token([one, one], Some((Use::Shared, 10)), 20), [Kind::TokenOrder]);
+}
+
 /// What it cannot do while it is stopped takes no time.
 #[test]
 fn a_process_that_was_stopped_may_have_an_older_grant() {
