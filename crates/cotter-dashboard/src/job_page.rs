@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// One job.
 #[derive(Debug, Template)]
-#[template(path = "job.html")]
+#[template(path = "one.html")]
 pub(crate) struct JobPage {
     pub(crate) frame: Frame,
     pub(crate) shown: String,

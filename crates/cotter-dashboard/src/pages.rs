@@ -73,7 +73,7 @@ impl LockTable {
 
 /// One lock.
 #[derive(Debug, Template)]
-#[template(path = "lock.html")]
+#[template(path = "one.html")]
 pub(crate) struct Lock {
     pub(crate) frame: Frame,
     pub(crate) shown: String,
