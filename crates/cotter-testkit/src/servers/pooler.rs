@@ -2,7 +2,6 @@
 
 use super::{Postgres, cluster, free_port};
 use std::fs;
-use std::net::TcpStream;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -12,10 +11,13 @@ use tempfile::TempDir;
 pub struct Pooler {
     child: Child,
     port: u16,
-    _dir: TempDir,
+    dir: TempDir,
 }
 
 const START_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// So often its port may be somebody else's by the time it listens.
+const TRIES: usize = 5;
 
 impl Pooler {
     /// Starts it and waits until it listens.
@@ -23,6 +25,11 @@ impl Pooler {
     /// # Panics
     /// When it does not start, or is not in `PATH`.
     pub fn start(server: &Postgres) -> Self {
+        (0..TRIES).find_map(|_| Self::try_start(server)).expect("pgbouncer listens at one of several ports")
+    }
+
+    /// None: it has ended before it listened.
+    fn try_start(server: &Postgres) -> Option<Self> {
         let (dir, port) = (tempfile::tempdir().expect("a temporary folder"), free_port());
         let file = |name: &str| dir.path().join(name);
         fs::write(file("users"), "\"app\" \"secret\"\n").expect("it can be written");
@@ -39,14 +46,21 @@ impl Pooler {
         command.arg("-q").arg(file("settings"));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir("/");
         let child = command.spawn().expect("it starts");
-        let mut pooler = Self { child, port, _dir: dir };
+        let mut pooler = Self { child, port, dir };
         let end = Instant::now() + START_TIMEOUT;
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            let ended = pooler.child.try_wait().expect("it is ours");
-            assert!(ended.is_none() && Instant::now() < end, "pgbouncer does not listen: {ended:?}");
+        // Whoever connects may find somebody else at its port.
+        while !pooler.log().contains("process up") {
+            if pooler.child.try_wait().expect("it is ours").is_some() {
+                return None;
+            }
+            assert!(Instant::now() < end, "pgbouncer does not listen: {}", pooler.log());
             std::thread::sleep(Duration::from_millis(5));
         }
-        pooler
+        Some(pooler)
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
     }
 
     /// Its port on 127.0.0.1.

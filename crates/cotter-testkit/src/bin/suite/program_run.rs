@@ -88,7 +88,10 @@ pub(crate) fn run_alone(program: &Program, test: &str) -> Result<Option<String>>
 fn command(program: &Program) -> Command {
     let mut command = Command::new(&program.executable);
     command.args(&program.arguments).current_dir(&program.package);
-    command.env("CARGO_MANIFEST_DIR", &program.package);
+    // Cargo itself would build again what has a build script that reads it.
+    if !program.is_cargo() {
+        command.env("CARGO_MANIFEST_DIR", &program.package);
+    }
     command
 }
 

@@ -9,6 +9,8 @@ use std::process::{Command, Stdio};
 /// Tests that need a server or a tool are ignored by default.
 const INCLUDE_IGNORED: &str = "--include-ignored";
 
+const CARGO: &str = "cargo";
+
 /// One test program.
 #[derive(Debug, Clone)]
 pub(crate) struct Program {
@@ -29,13 +31,18 @@ impl Program {
         format!("{} {test:?}", self.command)
     }
 
+    /// Whether cargo runs the tests.
+    pub(crate) fn is_cargo(&self) -> bool {
+        self.executable == Path::new(CARGO)
+    }
+
     /// The examples of the documentation, which only cargo can run.
     fn documentation(root: &Path) -> Self {
         let arguments = ["test", "--workspace", "--all-features", "--doc", "--", INCLUDE_IGNORED];
         Self {
             name: "documentation".into(),
             command: format!("cargo {} --exact", arguments.join(" ")),
-            executable: "cargo".into(),
+            executable: CARGO.into(),
             arguments: arguments.map(String::from).to_vec(),
             package: root.to_path_buf(),
         }
@@ -44,7 +51,7 @@ impl Program {
 
 /// Builds the programs that are asked for. What cargo says goes to the terminal.
 pub(crate) fn build(root: &Path, options: &Options) -> Result<Vec<Program>> {
-    let mut cargo = Command::new("cargo");
+    let mut cargo = Command::new(CARGO);
     cargo.arg("test").current_dir(root);
     match &options.part {
         Some(part) => cargo.args(&part.choice),
