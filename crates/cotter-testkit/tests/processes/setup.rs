@@ -6,20 +6,33 @@ use cotter_testkit::history::{Kind, Recorder, demand};
 use cotter_testkit::processes::{Report, Run};
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Runs that measure times must not be in each other's way.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+/// Runs that measure times must not be in anybody's way.
+static RUNS: RwLock<()> = RwLock::new(());
+
+/// Nobody reads the guard: it is there to be dropped.
+enum Turn {
+    Alone { _turn: RwLockWriteGuard<'static, ()> },
+    BesideOthers { _turn: RwLockReadGuard<'static, ()> },
+}
+
+impl Turn {
+    fn alone() -> Self {
+        Self::Alone { _turn: RUNS.write().unwrap_or_else(PoisonError::into_inner) }
+    }
+
+    fn beside_others() -> Self {
+        Self::BesideOthers { _turn: RUNS.read().unwrap_or_else(PoisonError::into_inner) }
+    }
 }
 
 /// What a run needs for as long as it lasts.
 pub(crate) struct Place {
     folder: TempDir,
-    _alone: MutexGuard<'static, ()>,
+    _turn: Turn,
 }
 
 impl Place {
@@ -58,10 +71,18 @@ pub(crate) fn on_sqlite() -> (Place, Run) {
 
 /// A run on this store, alone.
 pub(crate) fn on(url: &str) -> (Place, Run) {
-    let alone = alone();
+    place_of(url, Turn::alone())
+}
+
+/// A run on this store that mostly waits, beside others that do.
+pub(crate) fn beside_others_on(url: &str) -> (Place, Run) {
+    place_of(url, Turn::beside_others())
+}
+
+fn place_of(url: &str, turn: Turn) -> (Place, Run) {
     let folder = private_folder();
     let run = Run::new(env!("CARGO_BIN_EXE_cotter-holder"), &folder.path().join("run"), url);
-    (Place { folder, _alone: alone }, run)
+    (Place { folder, _turn: turn }, run)
 }
 
 /// Not below a directory that everybody may write to: the store refuses that.

@@ -11,14 +11,15 @@ use std::thread;
 /// These programs mostly wait for a server or for time to pass: more of their tests at once than there are cores. Others
 /// tell milliseconds apart.
 const WAITING: [&str; 3] = ["library", "cli", "scheduler"];
-const AT_ONCE: usize = 6;
+const AT_ONCE: usize = 12;
 
-/// Runs of many processes. The replicas mostly wait, for minutes: beside everything else. The storms need the machine for
-/// themselves.
+/// Runs of many processes. The replicas mostly wait, for minutes: beside everything else. A storm is eight processes that
+/// use a third of two cores: some beside each other, and nothing else.
 const FLEETS: &str = "processes";
 const FLEET_RUNS: &str = "fleet_runs::";
 const REPLICAS: &str = "fleet_runs::replicas";
-const STORMS: &str = "fleet_runs::storm";
+const STORMS: &str = "fleet_runs::storm_on";
+const STORMS_AT_ONCE: usize = 3;
 
 /// More failures than this in one program have one cause, and repeating all of them would take hours.
 const REPEATED_AT_MOST: usize = 20;
@@ -38,19 +39,19 @@ pub(crate) fn some(programs: &[Program], only: &[String], skipped: &[String]) ->
 /// The same for all programs of the workspace, and the runs of many processes.
 pub(crate) fn all(programs: &[Program], skipped: &[String]) -> Result<Summary> {
     let fleets = programs.iter().find(|program| program.name == FLEETS).ok_or("there are no fleet runs")?;
-    let fleet_runs = |filter: &str, prefix| Choice {
+    let fleet_runs = |filter: &str, threads, prefix| Choice {
         only: vec![filter.into()],
         skipped: skipped.to_vec(),
-        threads: None,
+        threads,
         prefix,
     };
     thread::scope(|scope| {
-        let beside = fleet_runs(REPLICAS, "replicas | ");
+        let beside = fleet_runs(REPLICAS, None, "replicas | ");
         let replicas = scope.spawn(move || program_run::run(fleets, &beside));
         let mut summary = some(programs, &[], &[skipped, &[FLEET_RUNS.into()]].concat())?;
         let ended = replicas.join().map_err(|_| "the replicas cannot be run")??;
         summary.take(judged(fleets, ended)?);
-        summary.take(run_and_repeat(fleets, &fleet_runs(STORMS, ""))?);
+        summary.take(run_and_repeat(fleets, &fleet_runs(STORMS, Some(STORMS_AT_ONCE), ""))?);
         Ok(summary)
     })
 }

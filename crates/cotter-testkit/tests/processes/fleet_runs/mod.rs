@@ -1,16 +1,16 @@
 //! Runs that mostly wait, and in which a busy machine does not matter.
 
 mod replicas;
-mod storm;
 mod storm_on_etcd;
 mod storm_on_mysql;
 mod storm_on_mysql_sessions;
 mod storm_on_postgres;
 mod storm_on_postgres_sessions;
+mod storm_on_redis;
 mod storm_on_redlock;
 mod storm_on_zookeeper;
 
-use crate::setup::{on, show};
+use crate::setup::{beside_others_on, show};
 use cotter_testkit::holder::Habits;
 use cotter_testkit::processes::{Injections, Run, Trouble};
 use cotter_testkit::sized;
@@ -41,7 +41,7 @@ fn six_with_leases_of_two_seconds(run: &mut Run, stop_every: Range<u64>) {
 /// Six processes on mutexes, to which nothing happens, while the leader of their cluster is stopped for two leases, 50 times at
 /// full length: what it says when it goes on makes nobody believe in a lock that somebody else has.
 fn leaders_are_paused(store: &str, url: &str, trouble: &mut dyn Trouble) {
-    let (_place, mut run) = on(url);
+    let (_place, mut run) = beside_others_on(url);
     six_with_leases_of_two_seconds(&mut run, 0..1);
     run.injections = Injections::default();
     run.orders.names = (0..4).map(|i| format!("name {i}")).collect();

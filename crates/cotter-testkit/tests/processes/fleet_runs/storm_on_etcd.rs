@@ -1,7 +1,7 @@
 //! `etcd:` between processes, with three members that are stopped and killed.
 
 use super::{leaders_are_paused, six_with_leases_of_two_seconds};
-use crate::setup::{on, show};
+use crate::setup::{beside_others_on, show};
 use cotter_testkit::processes::Run;
 use cotter_testkit::servers::Etcd;
 use cotter_testkit::storm::Members;
@@ -31,7 +31,7 @@ fn members_and_processes_with_long_leases_in_trouble() {
 
 fn in_trouble(name: &str, change: impl FnOnce(&mut Run)) {
     let mut members = Members::begin(Etcd::start(3), 1);
-    let (_place, mut run) = on(&members.url("timeout=700ms&connect_timeout=700ms"));
+    let (_place, mut run) = beside_others_on(&members.url("timeout=700ms&connect_timeout=700ms"));
     six_with_leases_of_two_seconds(&mut run, 700_000..1_300_000);
     run.orders.names = (0..6).map(|i| format!("name {i}")).collect();
     let (readers, permits) = (Usage::RwLock { writers: 0.3 }, Usage::Semaphore { of: 3, most: 2 });

@@ -1,7 +1,7 @@
 //! `mysql:` between processes, while sessions are ended and the server crashes.
 
 use super::six_with_leases_of_two_seconds;
-use crate::setup::{on, show};
+use crate::setup::{beside_others_on, show};
 use cotter_testkit::sized;
 use cotter_testkit::storm::Sessions;
 use std::time::Duration;
@@ -10,7 +10,8 @@ use std::time::Duration;
 /// killed. Every second a session is ended, sometimes all of them, and sometimes the server crashes.
 fn sessions_and_processes(mode: &str, acquisitions: usize, place_slack: Duration) {
     let mut sessions = Sessions::on_mariadb(1);
-    let (_place, mut run) = on(&sessions.url(&format!("mode={mode}&timeout=1s&connect_timeout=1s")));
+    let (_place, mut run) =
+        beside_others_on(&sessions.url(&format!("mode={mode}&timeout=1s&connect_timeout=1s")));
     six_with_leases_of_two_seconds(&mut run, 1_000_000..2_000_000);
     run.orders.names = (0..16).map(|i| format!("name {i}")).collect();
     run.orders.tasks = 16;

@@ -1,7 +1,7 @@
 //! `postgres:` between processes, in the modes in which a lock lives with a session, while sessions are ended and the server crashes.
 
 use super::six_with_leases_of_two_seconds;
-use crate::setup::{on, show};
+use crate::setup::{beside_others_on, show};
 use cotter_testkit::sized;
 use cotter_testkit::storm::Sessions;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use std::time::Duration;
 fn sessions_and_processes(mode: &str, acquisitions: usize) {
     let mut sessions = Sessions::on_postgres(1);
     let options = format!("mode={mode}&session_timeout=2s&timeout=1s&connect_timeout=1s");
-    let (_place, mut run) = on(&sessions.url(&options));
+    let (_place, mut run) = beside_others_on(&sessions.url(&options));
     six_with_leases_of_two_seconds(&mut run, 700_000..1_300_000);
     // A stopped process keeps up, for two seconds, all names that it holds or stands in line for: up to 16, one for each task.
     run.orders.names = (0..48).map(|i| format!("name {i}")).collect();

@@ -1,7 +1,7 @@
 //! `redlock:` between processes, with readers beside each other, while servers restart without their data.
 
 use super::six_with_leases_of_two_seconds;
-use crate::setup::{on, show};
+use crate::setup::{beside_others_on, show};
 use cotter_testkit::bare::enlist;
 use cotter_testkit::processes::{Outcome, Trouble};
 use cotter_testkit::servers::{Redis, redlock_url};
@@ -53,7 +53,7 @@ fn readers_and_members_in_trouble() {
     let servers: Vec<_> = (0..3).map(|_| Redis::start()).collect();
     servers.iter().for_each(|server| enlist(server, "cotter:quorum", LONGEST_LEASE));
     let options = format!("max_ttl={LONGEST_LEASE}s&timeout=250ms");
-    let (_place, mut run) = on(&redlock_url(servers.iter().map(Redis::port), &options));
+    let (_place, mut run) = beside_others_on(&redlock_url(servers.iter().map(Redis::port), &options));
     six_with_leases_of_two_seconds(&mut run, 700_000..1_300_000);
     run.orders.names = (0..3).map(|i| format!("name {i}")).collect();
     run.orders.usages = vec![Usage::Mutex, Usage::RwLock { writers: 0.1 }, Usage::RwLock { writers: 0.3 }];

@@ -1,7 +1,7 @@
 //! `zookeeper:` between processes, with three members that are stopped and killed.
 
 use super::{leaders_are_paused, six_with_leases_of_two_seconds};
-use crate::setup::{on, show};
+use crate::setup::{beside_others_on, show};
 use cotter_testkit::servers::ZooKeeper;
 use cotter_testkit::storm::Members;
 use cotter_testkit::{Usage, sized};
@@ -13,7 +13,7 @@ use cotter_testkit::{Usage, sized};
 #[ignore = "needs zookeeper"]
 fn members_and_processes_in_trouble() {
     let mut members = Members::begin(ZooKeeper::start(3), 1);
-    let (_place, mut run) = on(&members.url("session=2s&connect_timeout=700ms"));
+    let (_place, mut run) = beside_others_on(&members.url("session=2s&connect_timeout=700ms"));
     six_with_leases_of_two_seconds(&mut run, 700_000..1_300_000);
     run.orders.names = (0..6).map(|i| format!("name {i}")).collect();
     let (readers, permits) = (Usage::RwLock { writers: 0.3 }, Usage::Semaphore { of: 3, most: 2 });

@@ -1,6 +1,6 @@
 //! `redis:` between processes, with everything going wrong at once.
 
-use crate::setup::{demand_all_back, on, show};
+use crate::setup::{beside_others_on, demand_all_back, show};
 use cotter_testkit::holder::Habits;
 use cotter_testkit::processes::{Injections, Run};
 use cotter_testkit::servers::{FaultRates, Proxy, Redis};
@@ -29,7 +29,7 @@ const RATES: FaultRates = FaultRates {
 fn storm() {
     let server = Redis::start();
     let proxy = Proxy::start(server.port());
-    let (_place, mut run) = on(&proxy.redis_url(OPTIONS));
+    let (_place, mut run) = beside_others_on(&proxy.redis_url(OPTIONS));
     stormy(&mut run);
     run.orders.names = (0..sized(4, 16)).map(|i| format!("name {i}")).collect();
     (run.acquisitions, run.faults) = (sized(7_000, 200_000), sized(1_000, 5_000));
@@ -48,7 +48,7 @@ fn storm() {
 fn storm_in_all_modes() {
     let server = Redis::start();
     let proxy = Proxy::start(server.port());
-    let (_place, mut run) = on(&proxy.redis_url(OPTIONS));
+    let (_place, mut run) = beside_others_on(&proxy.redis_url(OPTIONS));
     stormy(&mut run);
     run.orders.names = ["one", "read", "limited", "one at a time"].map(String::from).to_vec();
     run.orders.usages = vec![
@@ -73,7 +73,7 @@ fn storm_in_all_modes() {
 #[ignore = "needs redis-server"]
 fn kills_of_holders_of_permits_on_redis() {
     let server = Redis::start();
-    let (_place, mut run) = on(&server.url(""));
+    let (_place, mut run) = beside_others_on(&server.url(""));
     run.processes = 12;
     run.orders.usages = vec![Usage::Semaphore { of: 3, most: 2 }];
     (run.orders.tasks, run.orders.work_us, run.orders.ttl_ms) = (2, 2000, TTL.as_millis() as u64);
