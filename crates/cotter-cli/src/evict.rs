@@ -2,7 +2,8 @@
 
 use crate::store::Chosen;
 use clap::Args;
-use cotter::{Client, EvictOrder, Eviction, FencingToken, Filter, Name, Record};
+use cotter::{Client, EvictOrder, Eviction, FencingToken, Name};
+use cotter_console::eviction::{after, must_exit, not_held};
 use cotter_console::{Console, Exit, Failure, clean};
 use serde_json::json;
 use std::io::Write;
@@ -41,19 +42,14 @@ pub(crate) async fn run(args: &Evict, store: &Chosen, console: &Console) -> Resu
             Ok(Exit::Done)
         }
         Eviction::NotHeld => {
-            let by = args.token.map(|token| format!(" with token {token}")).unwrap_or_default();
-            print(console, &name, "not_held", json!({}), &format!("not held by anybody{by}; nothing to do"))?;
+            print(console, &name, "not_held", json!({}), &not_held(args.token))?;
             Ok(Exit::Done)
         }
         Eviction::HolderMustExit { pid } => {
             if console.json {
                 print(console, &name, "holder_must_exit", json!({ "pid": pid }), "")?;
             }
-            let why = format!(
-                "{:?}: the lock is tied to process {pid} and ends with it: end that process (kill {pid})",
-                clean(&name)
-            );
-            Err(Failure::new(Exit::Busy(Exit::BUSY), why))
+            Err(Failure::new(Exit::Busy(Exit::BUSY), must_exit(&name, pid)))
         }
         _ => Err(Failure::new(
             Exit::Protocol,
@@ -63,18 +59,6 @@ pub(crate) async fn run(args: &Evict, store: &Chosen, console: &Console) -> Resu
 }
 
 const AT_ONCE: &str = " immediately: its holder may continue for up to its ttl";
-
-/// What happens after an eviction. A store deletes the entry of a holder that it cannot notify: a key of etcd without a lease, or
-/// one of another client.
-async fn after(client: &Client, name: &Name, token: FencingToken) -> &'static str {
-    let left = client.admin().list(Filter::exactly(name).with_free()).next().await;
-    let is_gone = |record: &Record| record.holders.iter().all(|holder| !holder.owns(token));
-    match left {
-        Ok(None) => ": it no longer holds the lock",
-        Ok(Some(record)) if is_gone(&record) && record.unlisted == 0 => ": it no longer holds the lock",
-        _ => ": its holder is notified at its next renewal, and the lock passes on when its lease ends",
-    }
-}
 
 fn print(
     console: &Console,

@@ -6,12 +6,14 @@
 pub mod boot_clock;
 pub mod duration;
 mod encoded;
+pub mod eviction;
 mod exit;
 pub mod job;
 mod journal;
 pub mod lock;
 mod output;
 pub mod promise;
+pub mod requests;
 pub mod run;
 mod status_line;
 mod stop_signals;

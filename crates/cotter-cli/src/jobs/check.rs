@@ -1,10 +1,10 @@
 //! `cotter jobs check`: whether all is well, for monitoring.
 
-use super::hosts::nobody;
 use super::unseen::OnEach;
 use clap::Args;
 use cotter_console::duration::{parse, parse_positive, words};
 use cotter_console::job::{failure, held, no_worker, nobody_has};
+use cotter_console::requests::nobody;
 use cotter_console::{Console, Exit, Failure, clean};
 use cotter_scheduler::{Ending, JobStatus, Jobs, UnixTime, WaitsFor};
 use serde_json::{Value, json};

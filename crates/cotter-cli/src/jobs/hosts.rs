@@ -2,7 +2,8 @@
 
 use crate::table;
 use cotter_console::duration::{millis, words};
-use cotter_console::job::{from_now, nobody_has};
+use cotter_console::job::from_now;
+use cotter_console::requests::{nobody, nobody_to_start};
 use cotter_console::{Console, Failure, clean};
 use cotter_scheduler::{Host, Jobs, UnixTime};
 use serde_json::{Value, json};
@@ -51,22 +52,9 @@ fn object(host: &Host) -> Value {
     })
 }
 
-pub(super) fn nobody() -> String {
-    format!("no scheduler of this group runs, or none has said so for {}", words(Host::SILENCE))
-}
-
-/// Says so where a run of a job is asked for, and no scheduler is there to start it. A store that does not tell is not a reason to
-/// fail: what was asked for is written.
+/// Says so where a run of a job is asked for, and no scheduler is there to start it.
 pub(super) async fn remark_if_none(jobs: &Jobs, job: &str, console: &Console) {
-    let none = match jobs.hosts().await {
-        Ok(hosts) if hosts.is_empty() => Some(nobody()),
-        Ok(_) => {
-            let all = jobs.list().await.unwrap_or_default();
-            all.iter().find(|one| one.name == job && one.orphaned).map(nobody_has)
-        }
-        Err(_) => None,
-    };
-    if let Some(none) = none {
-        console.warning(&format!("{none}: it is done when one is started"));
+    if let Some(none) = nobody_to_start(jobs, job).await {
+        console.warning(&none);
     }
 }

@@ -16,7 +16,6 @@
 //! | `trigger` | a run as soon as possible, also for slots that have passed |
 //! | `stop` | the end of a run in progress |
 //! | `one_shots` | runs at a time of their own |
-//! | `pauses` | what is said about pauses |
 
 pub(crate) mod arguments;
 mod check;
@@ -27,7 +26,6 @@ mod hosts;
 mod list;
 mod log;
 mod one_shots;
-mod pauses;
 mod runs;
 mod since;
 mod stop;
@@ -44,11 +42,10 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, Args, Subcommand};
 use cotter::Client;
 use cotter_console::duration::parse_positive;
-use cotter_console::{Console, Exit, Failure, clean};
+use cotter_console::requests::{self, operator};
+use cotter_console::{Console, Exit, Failure};
 use cotter_scheduler::ErrorKind;
 use list::Width;
-use rustix::process::getuid;
-use rustix::system::uname;
 use std::path::PathBuf;
 use std::time::Duration;
 use unseen::OnEach;
@@ -182,14 +179,14 @@ pub(crate) async fn run(args: &Jobs, global: &Global, console: &Console) -> Resu
                 Some(job) => jobs.pause(job).await?,
                 None => jobs.pause_all().await?,
             };
-            say(console, done.changed, &pauses::paused(job.as_deref(), &done));
+            say(console, done.changed, &requests::paused(job.as_deref(), &done));
         }
         Action::Resume { which: Which { job, .. } } => {
             let done = match job {
                 Some(job) => jobs.resume(job).await?,
                 None => jobs.resume_all().await?,
             };
-            say(console, done.changed && done.pause.is_none(), &pauses::resumed(job.as_deref(), &done));
+            say(console, done.changed && done.pause.is_none(), &requests::resumed(job.as_deref(), &done));
         }
         Action::Trigger(which) => return trigger::run(&jobs, which, console).await,
         Action::Stop(which) => return stop::run(&jobs, which, console).await,
@@ -244,11 +241,4 @@ impl Jobs {
             }
         }
     }
-}
-
-/// The name of the operator, for others to read.
-fn operator() -> String {
-    let name = std::env::var("LOGNAME").or_else(|_| std::env::var("USER"));
-    let name = name.unwrap_or_else(|_| format!("user {}", getuid().as_raw()));
-    clean(&format!("{name} on {}", uname().nodename().to_string_lossy()))
 }

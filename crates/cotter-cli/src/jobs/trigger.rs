@@ -5,6 +5,7 @@ use super::runs::Run;
 use super::{arguments, hosts, refused};
 use clap::Args;
 use cotter_console::duration::words;
+use cotter_console::requests::triggered;
 use cotter_console::{Console, Exit, Failure, clean};
 use cotter_scheduler::{Backfill, Ending, Entry, Jobs, Requested, UnixTime};
 use serde_json::json;
@@ -61,19 +62,6 @@ async fn request(jobs: &Jobs, which: &Trigger, console: &Console) -> Result<Vec<
         (None, None) => jobs.trigger_with(job, which.arguments.iter().cloned()).await,
     };
     Ok(vec![one.map_err(refused)?])
-}
-
-fn triggered(requests: &[Requested]) -> String {
-    let slot = |request: Option<&Requested>| request.and_then(Requested::slot);
-    match (slot(requests.first()), slot(requests.last()), requests.len()) {
-        (Some(slot), _, 1) => {
-            format!("triggered for its slot {slot}; a scheduler of the group will run it once")
-        }
-        (Some(first), Some(last), count) => format!(
-            "triggered for {count} slots, {first} to {last}; schedulers of the group will run one after the other"
-        ),
-        _ => "triggered; a scheduler of the group will run it once".to_owned(),
-    }
 }
 
 /// The refusal of a request for too many slots. It may succeed later if that is because of others that wait.
