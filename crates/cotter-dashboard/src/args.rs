@@ -1,19 +1,23 @@
 //! The arguments, and the start.
 
-use crate::server;
+use crate::actions::Actions;
+use crate::door::{Door, Secret};
+use crate::{key_file, server};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use cotter::Client;
 use cotter_console::{Console, Exit, Failure, clean};
+use serde_json::json;
 use std::io::Write;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use tokio::net::TcpListener;
 
 /// Show the locks of a store, and its jobs, in a browser
 ///
 /// Serves pages that go on by themselves: who holds which lock, since when and for how long, how many wait, what the jobs
-/// of a group do, and what `cotter doctor` says about the store. It changes nothing, and asks the store once a second, however
-/// many look, and not at all while nobody does.
+/// of a group do, and what `cotter doctor` says about the store. It asks the store once a second, however many
+/// look, and not at all while nobody does. It changes nothing, unless --allow-changes is given.
 #[derive(Debug, Args)]
 pub struct Dashboard {
     /// The address to listen at; only this host may reach it
@@ -22,6 +26,15 @@ pub struct Dashboard {
     /// Show the jobs of this group as well; several are possible
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     group: Vec<String>,
+    /// Let whoever has the key evict holders, and pause, resume, run and stop jobs
+    ///
+    /// All users of the host can reach the pages, so that a key is asked for: open the address that is printed for this once in each
+    /// browser. The key is a new one at each start, unless there is a file with one.
+    #[arg(long)]
+    allow_changes: bool,
+    /// Take the key from this file, which only its owner may read, and do not print it
+    #[arg(long, value_name = "FILE", requires = "allow_changes")]
+    key_file: Option<PathBuf>,
 }
 
 /// An address that others cannot reach: whoever reaches the pages reads the names of all locks and who holds them.
@@ -49,14 +62,48 @@ impl Dashboard {
             |error| Failure::new(Exit::Config, format!("--listen {}: cannot listen: {error}", self.listen));
         let listener = TcpListener::bind(self.listen).await.map_err(failed)?;
         let at = listener.local_addr().map_err(failed)?;
-        let store = clean(&client.info().instance);
-        match console.json {
-            true => writeln!(console.out(), "{{\"url\":\"http://{at}/\"}}")?,
-            false => writeln!(console.out(), "the locks of {store} are at http://{at}/")?,
-        }
+        let key = self.key()?;
+        self.say(at, &client, key.as_ref(), console)?;
         let failed = |error| Failure::new(Exit::System, format!("cannot serve: {error}"));
-        server::serve(listener, client, &self.group).await.map_err(failed)?;
+        let actions = key.map(|key| Actions::new(Door::new(key), *console));
+        server::serve(listener, client, &self.group, actions).await.map_err(failed)?;
         Ok(Exit::Done)
+    }
+}
+
+impl Dashboard {
+    /// What lets somebody change something, if anybody may.
+    fn key(&self) -> Result<Option<Secret>, Failure> {
+        match &self.key_file {
+            Some(path) => key_file::read(path).map(Some),
+            None => Ok(self.allow_changes.then(Secret::random)),
+        }
+    }
+
+    /// Tells the addresses. A key that is in a file stays there.
+    fn say(
+        &self,
+        at: SocketAddr,
+        client: &Client,
+        key: Option<&Secret>,
+        console: &Console,
+    ) -> Result<(), Failure> {
+        let url = format!("http://{at}/");
+        let with = key.filter(|_| self.key_file.is_none()).map(|key| format!("{url}?key={}", key.told()));
+        let mut out = console.out();
+        if console.json {
+            writeln!(out, "{}", json!({ "url": url, "change_url": with }))?;
+            return Ok(());
+        }
+        writeln!(out, "the locks of {} are at {url}", clean(&client.info().instance))?;
+        match (with, key) {
+            (Some(with), _) => writeln!(out, "whoever opens {with} may change something")?,
+            (None, Some(_)) => {
+                writeln!(out, "whoever opens {url}?key=KEY, with the key of the file, may change something")?
+            }
+            (None, None) => {}
+        }
+        Ok(())
     }
 }
 

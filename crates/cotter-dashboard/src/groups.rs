@@ -61,13 +61,20 @@ impl Groups {
         self.view().await.iter().position(|group| group.name == name)
     }
 
+    /// What is asked about the group at this place.
+    pub(crate) fn jobs(&self, place: usize) -> &Jobs {
+        &self.asked[place].0
+    }
+
     /// A job of the group at this place, or that there is none of this name.
-    pub(crate) async fn details(&self, place: usize, job: &str) -> JobDetails {
+    pub(crate) async fn details(&self, place: usize, job: &str, may_change: bool) -> JobDetails {
         let (groups, (jobs, histories)) = (self.view().await, &self.asked[place]);
         let group = &groups[place];
         match group.jobs.iter().find(|known| known.name == job) {
-            Some(status) => JobDetails::of(group, Some((status, &*histories.of(jobs, job).await))),
-            None => JobDetails::of(group, None),
+            Some(status) => {
+                JobDetails::of(group, Some((status, &*histories.of(jobs, job).await)), may_change)
+            }
+            None => JobDetails::of(group, None, false),
         }
     }
 

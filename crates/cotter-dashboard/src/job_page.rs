@@ -1,5 +1,6 @@
 //! The page of one job: what it does, and its last runs.
 
+use crate::actions::Action;
 use crate::groups::Group;
 use crate::histories::History;
 use crate::pages::{Frame, State};
@@ -7,7 +8,7 @@ use askama::Template;
 use cotter_console::clean;
 use cotter_console::job::{from_now, full_state, has_failed};
 use cotter_console::run::{began, code, host, outcome, short_slot, took};
-use cotter_scheduler::{Ending, Entry, JobStatus, UnixTime};
+use cotter_scheduler::{Ending, Entry, JobStatus};
 use std::time::Duration;
 
 /// One job.
@@ -16,6 +17,7 @@ use std::time::Duration;
 pub(crate) struct JobPage {
     pub(crate) frame: Frame,
     pub(crate) shown: String,
+    pub(crate) said: String,
     pub(crate) details: JobDetails,
 }
 
@@ -37,6 +39,9 @@ pub(crate) struct JobDetails {
 struct JobNow {
     state: String,
     next: String,
+    /// Of the group and of the job, as they are, for links.
+    asked: [String; 2],
+    actions: Vec<Action>,
 }
 
 /// A run as a bar, as long as it took beside the others.
@@ -72,7 +77,7 @@ const TALLEST: u128 = 60;
 const LEAST: u128 = 2;
 
 impl JobDetails {
-    pub(crate) fn of(group: &Group, job: Option<(&JobStatus, &History)>) -> Self {
+    pub(crate) fn of(group: &Group, job: Option<(&JobStatus, &History)>, may_change: bool) -> Self {
         let Some((status, history)) = job else {
             let state = State::new(group.trouble.as_deref(), group.as_of, &[]);
             let (bars, runs) = Default::default();
@@ -86,7 +91,7 @@ impl JobDetails {
         Self {
             state: State::new(trouble.map(String::as_str), as_of, &[]),
             is_known: history.as_of.is_some(),
-            job: Some(JobNow::of(status, group.now)),
+            job: Some(JobNow::of(group, status, may_change)),
             bars: bars(runs),
             width: runs.len() * STEP,
             runs: runs.iter().rev().map(RunLine::of).collect(),
@@ -95,9 +100,12 @@ impl JobDetails {
 }
 
 impl JobNow {
-    fn of(job: &JobStatus, now: UnixTime) -> Self {
+    fn of(group: &Group, job: &JobStatus, may_change: bool) -> Self {
+        let now = group.now;
         let next = job.retry_at.or(job.next_slot).map(|at| from_now(at, now)).unwrap_or_default();
-        Self { state: full_state(job, now), next }
+        let asked = [group.name.clone(), job.name.clone()];
+        let actions = if may_change { Action::of(job) } else { Vec::new() };
+        Self { state: full_state(job, now), next, asked, actions }
     }
 }
 

@@ -77,6 +77,7 @@ impl LockTable {
 pub(crate) struct Lock {
     pub(crate) frame: Frame,
     pub(crate) shown: String,
+    pub(crate) said: String,
     pub(crate) details: LockDetails,
 }
 
@@ -84,6 +85,8 @@ pub(crate) struct Lock {
 #[derive(Debug, Template)]
 #[template(path = "lock_details.html")]
 pub(crate) struct LockDetails {
+    /// The name as it is, for links.
+    asked: String,
     state: State,
     is_known: bool,
     holders: Vec<HolderLine>,
@@ -95,6 +98,8 @@ pub(crate) struct LockDetails {
 
 #[derive(Debug)]
 struct HolderLine {
+    /// The token of one that can be evicted, by whoever looks.
+    evict: Option<u64>,
     label: String,
     mode: String,
     token: String,
@@ -111,11 +116,12 @@ struct ChangeLine {
 }
 
 impl LockDetails {
-    pub(crate) fn of(view: &View, name: &str) -> Self {
+    pub(crate) fn of(view: &View, name: &str, may_change: bool) -> Self {
         let record = view.locks.iter().find(|(known, _)| known.as_str() == name).map(|(_, record)| record);
         let age = view.age();
         let or_none = |text: Option<String>| text.unwrap_or_else(|| "unknown".to_owned());
         let holder = |holder: &cotter::Holder| HolderLine {
+            evict: (may_change && can_be_evicted(holder)).then_some(holder.token.get()),
             label: clean(&holder.label),
             mode: mode(holder.mode),
             token: token(holder).unwrap_or_else(|| "none".to_owned()),
@@ -130,6 +136,7 @@ impl LockDetails {
             ChangeLine { seen: stamp(change.seen), text: format!("{} {what}{token}", clean(&change.label)) }
         };
         Self {
+            asked: name.to_owned(),
             state: State::of(view),
             is_known: view.as_of.is_some(),
             holders: record.into_iter().flat_map(|record| &record.holders).map(holder).collect(),
@@ -139,6 +146,12 @@ impl LockDetails {
             changes: view.changes.of(name).map(change).collect(),
         }
     }
+}
+
+/// Whether there is a token to tell it from the holder that may follow. What lives as long as a process of this host ends with that
+/// alone.
+fn can_be_evicted(holder: &cotter::Holder) -> bool {
+    holder.token.get() > 0 && holder.pid.is_none()
 }
 
 /// The store itself.

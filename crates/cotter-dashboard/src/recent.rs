@@ -8,7 +8,7 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
 /// A store that has not answered for this long is shown as silent. Its own limit is usually shorter.
-const LIMIT: Duration = Duration::from_secs(5);
+pub(crate) const LIMIT: Duration = Duration::from_secs(5);
 
 /// The answer of the store, or why there is none.
 pub(crate) async fn in_time<T, E: Error>(

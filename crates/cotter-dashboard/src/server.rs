@@ -1,59 +1,76 @@
-//! Addresses, and pages that go on by themselves.
+//! Addresses.
 
+use crate::actions::{self, Actions};
 use crate::groups::Groups;
 use crate::job_page::JobPage;
 use crate::job_pages::{JobTables, Jobs};
-use crate::listing::{Listing, PERIOD};
+use crate::listing::Listing;
+use crate::live::{LIVE, live};
 use crate::pages::{Frame, Lock, LockDetails, LockTable, Locks, Store};
 use crate::shield::shield;
 use crate::table::{Sort, Wanted};
 use askama::Template;
 use axum::extract::{Query, State};
 use axum::http::header::CONTENT_TYPE;
-use axum::http::{StatusCode, Uri};
-use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use axum::{Router, middleware};
 use cotter::Client;
 use cotter_console::clean;
-use futures_core::Stream;
 use serde::Deserialize;
-use std::convert::Infallible;
 use std::sync::Arc;
 use tokio::net::TcpListener;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-
-/// So many pages may go on by themselves at a time.
-const LIVE: usize = 100;
+use tokio::sync::Semaphore;
 
 #[derive(Debug)]
-struct Shared {
-    listing: Listing,
+pub(crate) struct Shared {
+    pub(crate) listing: Listing,
     /// Without any, there is no page of jobs.
-    groups: Groups,
-    live: Arc<Semaphore>,
+    pub(crate) groups: Groups,
+    /// Without them, nothing can be changed.
+    pub(crate) actions: Option<Actions>,
+    /// Room for pages that go on by themselves.
+    pub(crate) live: Arc<Semaphore>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Which {
     name: String,
+    /// The number of what has come of a change.
+    #[serde(default)]
+    said: String,
 }
 
 #[derive(Debug, Deserialize)]
 struct WhichJob {
     group: String,
     name: String,
+    #[serde(default)]
+    said: String,
 }
 
-pub(crate) async fn serve(listener: TcpListener, client: Client, groups: &[String]) -> std::io::Result<()> {
-    axum::serve(listener, router(client, groups)).await
+/// The key, of whoever comes to change something.
+#[derive(Debug, Deserialize)]
+struct Entry {
+    key: Option<String>,
 }
 
-fn router(client: Client, groups: &[String]) -> Router {
+pub(crate) async fn serve(
+    listener: TcpListener,
+    client: Client,
+    groups: &[String],
+    actions: Option<Actions>,
+) -> std::io::Result<()> {
+    axum::serve(listener, router(client, groups, actions)).await
+}
+
+fn router(client: Client, groups: &[String], actions: Option<Actions>) -> Router {
     let groups = Groups::new(&client, groups);
-    let shared = Shared { listing: Listing::new(client), groups, live: Arc::new(Semaphore::new(LIVE)) };
+    let live = Arc::new(Semaphore::new(LIVE));
+    let shared = Arc::new(Shared { listing: Listing::new(client), groups, actions, live });
     Router::new()
+        .merge(actions::routes(&shared))
         .route("/", get(locks))
         .route("/lock", get(lock))
         .route("/jobs", get(jobs))
@@ -67,7 +84,7 @@ fn router(client: Client, groups: &[String]) -> Router {
         .route("/live.js", get(|| file("text/javascript", include_str!("../assets/live.js"))))
         .fallback(nothing)
         .layer(middleware::from_fn(shield))
-        .with_state(Arc::new(shared))
+        .with_state(shared)
 }
 
 async fn file(kind: &'static str, text: &'static str) -> impl IntoResponse {
@@ -79,7 +96,7 @@ async fn nothing() -> impl IntoResponse {
 }
 
 /// A page, or why there is none.
-fn page(template: &impl Template) -> Response {
+pub(crate) fn page(template: &impl Template) -> Response {
     match template.render() {
         Ok(text) => Html(text).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
@@ -94,19 +111,48 @@ impl Shared {
         Frame { store, on, has_jobs: !self.groups.is_empty(), live }
     }
 
+    /// The frame of a page that stays as it is.
+    pub(crate) fn plain_frame(&self) -> Frame {
+        self.frame("", &Uri::default())
+    }
+
+    /// Whether whoever asks may change something.
+    fn may_change(&self, headers: &HeaderMap) -> bool {
+        self.actions.as_ref().is_some_and(|actions| actions.door.is_open(headers))
+    }
+
+    fn said(&self, id: &str) -> String {
+        self.actions.as_ref().and_then(|actions| actions.said(id)).unwrap_or_default()
+    }
+
     async fn job_tables(&self) -> JobTables {
         JobTables::of(&self.groups.view().await)
     }
 }
 
-async fn locks(State(shared): State<Arc<Shared>>, Query(wanted): Query<Wanted>, asked: Uri) -> Response {
+async fn locks(
+    State(shared): State<Arc<Shared>>,
+    Query(wanted): Query<Wanted>,
+    Query(entry): Query<Entry>,
+    asked: Uri,
+) -> Response {
+    if let (Some(actions), Some(key)) = (&shared.actions, &entry.key) {
+        return actions.door.enter(key);
+    }
     let table = LockTable::of(&*shared.listing.view().await, &wanted);
     page(&Locks { frame: shared.frame("locks", &asked), wanted, sorts: Sort::ALL, table })
 }
 
-async fn lock(State(shared): State<Arc<Shared>>, Query(which): Query<Which>, asked: Uri) -> Response {
-    let details = LockDetails::of(&*shared.listing.view().await, &which.name);
-    page(&Lock { frame: shared.frame("lock", &asked), shown: clean(&which.name), details })
+async fn lock(
+    State(shared): State<Arc<Shared>>,
+    Query(which): Query<Which>,
+    headers: HeaderMap,
+    asked: Uri,
+) -> Response {
+    let view = shared.listing.view().await;
+    let details = LockDetails::of(&view, &which.name, shared.may_change(&headers));
+    let (shown, said) = (clean(&which.name), shared.said(&which.said));
+    page(&Lock { frame: shared.frame("lock", &asked), shown, said, details })
 }
 
 async fn jobs(State(shared): State<Arc<Shared>>, asked: Uri) -> Response {
@@ -116,22 +162,33 @@ async fn jobs(State(shared): State<Arc<Shared>>, asked: Uri) -> Response {
     page(&Jobs { tables: shared.job_tables().await, frame: shared.frame("jobs", &asked) })
 }
 
-async fn job(State(shared): State<Arc<Shared>>, Query(which): Query<WhichJob>, asked: Uri) -> Response {
+async fn job(
+    State(shared): State<Arc<Shared>>,
+    Query(which): Query<WhichJob>,
+    headers: HeaderMap,
+    asked: Uri,
+) -> Response {
     let Some(place) = shared.groups.place(&which.group).await else { return unnamed() };
-    let details = shared.groups.details(place, &which.name).await;
-    page(&JobPage { frame: shared.frame("job", &asked), shown: clean(&which.name), details })
+    let details = shared.groups.details(place, &which.name, shared.may_change(&headers)).await;
+    let (shown, said) = (clean(&which.name), shared.said(&which.said));
+    page(&JobPage { frame: shared.frame("job", &asked), shown, said, details })
 }
 
-fn unnamed() -> Response {
+pub(crate) fn unnamed() -> Response {
     let why = "this group of jobs was not named: start `cotter dashboard --group NAME`\n";
     (StatusCode::NOT_FOUND, why).into_response()
 }
 
-async fn live_job(State(shared): State<Arc<Shared>>, Query(which): Query<WhichJob>) -> Response {
+async fn live_job(
+    State(shared): State<Arc<Shared>>,
+    Query(which): Query<WhichJob>,
+    headers: HeaderMap,
+) -> Response {
     let Some(place) = shared.groups.place(&which.group).await else { return unnamed() };
+    let may_change = shared.may_change(&headers);
     live(shared, move |shared| {
         let name = which.name.clone();
-        async move { shared.groups.details(place, &name).await }
+        async move { shared.groups.details(place, &name, may_change).await }
     })
 }
 
@@ -151,54 +208,14 @@ async fn live_locks(State(shared): State<Arc<Shared>>, Query(wanted): Query<Want
     })
 }
 
-async fn live_lock(State(shared): State<Arc<Shared>>, Query(which): Query<Which>) -> Response {
+async fn live_lock(
+    State(shared): State<Arc<Shared>>,
+    Query(which): Query<Which>,
+    headers: HeaderMap,
+) -> Response {
+    let may_change = shared.may_change(&headers);
     live(shared, move |shared| {
         let name = which.name.clone();
-        async move { LockDetails::of(&*shared.listing.view().await, &name) }
+        async move { LockDetails::of(&*shared.listing.view().await, &name, may_change) }
     })
-}
-
-/// A part of a page, again and again: every second, and only if it has changed.
-fn live<T, F>(shared: Arc<Shared>, part: impl Fn(Arc<Shared>) -> F + Send + 'static) -> Response
-where
-    T: Template + Send,
-    F: Future<Output = T> + Send + 'static,
-{
-    let Ok(permit) = shared.live.clone().try_acquire_owned() else {
-        let why = format!("{LIVE} pages go on by themselves already; close one, and reload this one\n");
-        return (StatusCode::SERVICE_UNAVAILABLE, why).into_response();
-    };
-    let (sender, receiver) = tokio::sync::mpsc::channel(1);
-    tokio::spawn(async move {
-        let _permit: OwnedSemaphorePermit = permit;
-        let mut last = String::new();
-        loop {
-            let text = part(shared.clone()).await.render().unwrap_or_default();
-            if text != last {
-                last.clone_from(&text);
-                if sender.send(Ok(Event::default().data(text))).await.is_err() {
-                    return;
-                }
-            }
-            tokio::select! {
-                () = tokio::time::sleep(PERIOD) => {}
-                () = sender.closed() => return,
-            }
-        }
-    });
-    Sse::new(Parts(receiver)).keep_alive(KeepAlive::default()).into_response()
-}
-
-/// What a task sends, as a stream.
-struct Parts(tokio::sync::mpsc::Receiver<Result<Event, Infallible>>);
-
-impl Stream for Parts {
-    type Item = Result<Event, Infallible>;
-
-    fn poll_next(
-        mut self: std::pin::Pin<&mut Self>,
-        context: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<Self::Item>> {
-        self.0.poll_recv(context)
-    }
 }

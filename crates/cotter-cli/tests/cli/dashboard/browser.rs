@@ -1,5 +1,6 @@
 //! `cotter dashboard` in a real browser, by the WebDriver protocol.
 
+use super::owner::Owner;
 use super::start;
 use crate::env::TestEnv;
 use cotter_testkit::servers::Redis;
@@ -155,6 +156,31 @@ fn the_keyboard_is_enough() {
     browser.press(&format!("{TAB}{TAB}{TAB}{TAB}imp{ENTER}"));
     until("one is left", || browser.text().contains("1 lock is held that match"));
     assert_eq!(browser.value("document.querySelector('[name=q]').value"), json!("imp"));
+}
+
+/// Also that the browser sends what the forms are checked by: the cookie, and where they are from.
+#[test]
+#[ignore = "needs Chromium and redis-server"]
+fn whoever_has_the_key_evicts_by_keyboard() {
+    let server = Redis::start();
+    let env = TestEnv::on(server.url(""));
+    let owner = Owner::start(&env, &[]);
+    let (mut holder, token) = env.hold(&["--ttl", "1s"], "backup");
+    let browser = Browser::start();
+    browser.open(&owner.url);
+    assert_eq!(browser.value("location.href"), json!(format!("http://{}/", owner.at)), "no key in sight");
+    browser.open(&format!("http://{}/lock?name=backup", owner.at));
+    until("it can be evicted", || browser.text().contains("Evict the holder"));
+    browser.value("document.querySelector('a[href^=\"/lock/evict\"]').focus()");
+    browser.press(&ENTER.to_string());
+    until("it is asked", || browser.text().contains("Evict the holder of backup?"));
+    browser.value("document.querySelector('#main').querySelector('button').focus()");
+    browser.press(&ENTER.to_string());
+    until("it is told", || browser.text().contains(&format!("evicted (token {token})")));
+    assert!(holder.error_line().contains("evicted"));
+    holder.end().code(74);
+    until("the page goes on", || browser.text().contains("Nobody holds it."));
+    assert!(browser.text().contains(&format!("evicted (token {token})")), "what was said stays");
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! `cotter dashboard`.
 
 mod browser;
+mod changes;
 mod job;
+mod job_changes;
+mod owner;
 
 use crate::env::{Running, TestEnv};
 use crate::schedule::metrics::{ask, get, status};
