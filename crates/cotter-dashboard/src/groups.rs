@@ -51,6 +51,11 @@ impl Groups {
         self.known.get(async |last| self.next(last.clone()).await).await
     }
 
+    /// After a change.
+    pub(crate) async fn is_over(&self) {
+        self.known.is_over().await;
+    }
+
     /// Whether no group was named.
     pub(crate) fn is_empty(&self) -> bool {
         self.asked.is_empty()

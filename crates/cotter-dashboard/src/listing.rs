@@ -53,6 +53,11 @@ impl Listing {
         self.view.get(async |last| self.next(last.clone()).await).await
     }
 
+    /// After a change.
+    pub(crate) async fn is_over(&self) {
+        self.view.is_over().await;
+    }
+
     async fn next(&self, mut view: View) -> View {
         match in_time(list(&self.client, Filter::held())).await {
             Ok((locks, cautions)) => view.renew(locks, cautions),

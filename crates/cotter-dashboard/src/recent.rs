@@ -46,6 +46,11 @@ impl<T> Recent<T> {
         *known = (Some(Instant::now()), answer.clone());
         answer
     }
+
+    /// Has the next one who looks ask anew: what was heard is known not to be so any more.
+    pub(crate) async fn is_over(&self) {
+        self.known.lock().await.0 = None;
+    }
 }
 
 #[cfg(test)]

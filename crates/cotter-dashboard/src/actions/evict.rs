@@ -52,7 +52,7 @@ pub(super) async fn confirm(State(shared): State<Arc<Shared>>, Query(which): Que
         happens: HAPPENS,
         action: format!("/lock/evict?name={}&token={token}", part(&which.name)),
         secret: actions.door.form().told().to_owned(),
-        has_reason: false,
+        is_pause: false,
         button: "Evict",
         back: which.back(),
     })
@@ -82,7 +82,14 @@ pub(super) async fn evict(
 async fn evict_seen(client: &Client, which: &Which, console: Option<Console>) -> Result<String, Refusal> {
     let name = Name::new(which.name.as_str()).map_err(refusal)?;
     let order = EvictOrder::new().only(which.token.into());
-    match client.admin().evict_with(&name, order).await.map_err(refusal)? {
+    let done = client.admin().evict_with(&name, order).await.map_err(refusal);
+    if let (Err(Refusal { status, why }), Some(console)) = (&done, console)
+        && status.is_server_error()
+    {
+        let token = which.token;
+        console.warning(&format!("{name}: may have been evicted (token {token}), which is not known: {why}"));
+    }
+    match done? {
         Eviction::Evicted { token } => {
             let text = format!("{name}: evicted (token {token}){}", after(client, &name, token).await);
             if let Some(console) = console {

@@ -5,6 +5,7 @@ use super::{Confirm, Refusal, make, part};
 use crate::server::{Shared, page, unnamed};
 use axum::extract::{Query, State};
 use axum::response::Response;
+use cotter_console::duration::parse_positive;
 use cotter_console::job::full_state;
 use cotter_console::requests::{nobody_to_start, operator, paused, resumed, stopped, triggered};
 use cotter_console::{chain, clean};
@@ -97,7 +98,7 @@ pub(super) async fn confirm(State(shared): State<Arc<Shared>>, Query(which): Que
         happens: which.what.happens(),
         action: format!("/job/change?{}&what={}", which.query(), which.what.word()),
         secret: actions.door.form().told().to_owned(),
-        has_reason: which.what == Action::Pause,
+        is_pause: which.what == Action::Pause,
         button: which.what.words(),
         back: format!("/job?{}", which.query()),
     })
@@ -113,6 +114,13 @@ pub(super) async fn change(
     let author = format!("{} (cotter dashboard)", operator());
     let jobs = shared.groups.jobs(place).clone().by(author).reason(posted.reason.trim());
     let back = format!("/job?{}", which.query());
+    let jobs = match posted.lasting.trim() {
+        "" => jobs,
+        time => match parse_positive(time) {
+            Ok(time) => jobs.lasting(time),
+            Err(why) => return Refusal::wrong(format!("{time}: {why}")).page(&shared, back),
+        },
+    };
     make(shared, back, async move { done(&jobs, &which.name, which.what).await }).await
 }
 

@@ -89,8 +89,8 @@ struct Confirm {
     /// The address of the form, which says what is changed: a name in a field would lose its line ends.
     action: String,
     secret: String,
-    /// Whether a reason can be given.
-    has_reason: bool,
+    /// Whether a reason and an end can be given.
+    is_pause: bool,
     button: &'static str,
     back: String,
 }
@@ -117,6 +117,11 @@ impl Refusal {
         Self { status: StatusCode::CONFLICT, why: why.into() }
     }
 
+    /// Nothing was asked for: the form is wrong.
+    fn wrong(why: String) -> Self {
+        Self { status: StatusCode::BAD_REQUEST, why }
+    }
+
     /// It is not known whether anything was.
     fn silence(why: String) -> Self {
         Self { status: StatusCode::GATEWAY_TIMEOUT, why }
@@ -141,6 +146,9 @@ async fn make(
     };
     match (done, &shared.actions) {
         (Ok(text), Some(actions)) => {
+            // Whoever is led to the page is to see it as it is now.
+            shared.listing.is_over().await;
+            shared.groups.is_over().await;
             let to = format!(
                 "{back}&said={}",
                 actions.said.keep(format!("{}: {}", stamp(SystemTime::now()), clean(&text)))

@@ -14,6 +14,9 @@ pub(super) struct Posted {
     form: String,
     #[serde(default)]
     pub(super) reason: String,
+    /// How long a pause lasts; until somebody resumes if it is empty.
+    #[serde(default, rename = "for")]
+    pub(super) lasting: String,
 }
 
 impl FromRequest<Arc<Shared>> for Posted {

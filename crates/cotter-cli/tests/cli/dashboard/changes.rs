@@ -145,7 +145,7 @@ fn a_key_that_is_in_a_file_stays_there_and_programs_are_told_of_evictions() {
 fn a_change_that_the_store_does_not_answer_may_have_been_made() {
     let server = Redis::start();
     let env = TestEnv::on(server.url("timeout=500ms"));
-    let owner = Owner::start(&env, &[]);
+    let mut owner = Owner::start(&env, &[]);
     let (_holder, token) = env.hold(&[], "backup");
     until("it is listed", || owner.get("/").contains("1 lock is held."));
     let (action, with) = owner.form(&format!("/lock/evict?name=backup&token={token}"));
@@ -153,6 +153,8 @@ fn a_change_that_the_store_does_not_answer_may_have_been_made() {
     let answer = owner.post(&action, &with, "");
     assert_eq!(status(&answer), "504", "{answer}");
     assert!(answer.contains("It is not known whether anything was changed."), "violation[untrue] {answer}");
+    let line = owner.run.error_line();
+    assert!(line.contains("backup: may have been evicted"), "{line}");
     server.go_on();
 }
 

@@ -56,6 +56,14 @@ fn a_job_is_paused_resumed_run_and_stopped_as_the_log_tells() {
     );
     assert_eq!((&log[0]["job"], &log[0]["about"]), (&name.into(), &"<b>why</b> 100 %".into()));
 
+    let said = change("what=pause", "&for=2h");
+    assert!(said.contains(": paused; no slots are started before "), "{said}");
+    let again = job().unwrap().replace("/job?", "/job/change?") + "&what=pause";
+    assert!(owner.press(&again, "&for=1h").contains("was paused already until "));
+    let (action, with) = owner.form("/job/change?group=g&name=a&what=pause");
+    let answer = owner.post(&action, &with, "&for=soon");
+    assert!(status(&answer) == "400" && answer.contains("Nothing was changed."), "{answer}");
+
     for (path, code) in [
         ("/job/change?group=g&name=other&what=pause", "409"),
         ("/job/change?group=g&name=other&what=stop", "409"),
@@ -67,7 +75,7 @@ fn a_job_is_paused_resumed_run_and_stopped_as_the_log_tells() {
     }
     assert_eq!(status(&owner.get("/job/change?group=other&name=a&what=run")), "404");
     assert_eq!(status(&owner.get("/job/change?group=g&name=a&what=forget")), "400");
-    assert_eq!(jobs(&["log"]).len(), 4, "violation[a-page-that-asks-has-done-it]");
+    assert_eq!(jobs(&["log"]).len(), 5, "violation[a-page-that-asks-has-done-it]");
     schedule.signal(Signal::TERM);
     schedule.end().code(0);
 }
