@@ -3,9 +3,9 @@
 use super::plan::{Plan, What};
 use super::served::{Running, Served};
 use super::steps::Steps;
-use super::wires::{self, Connected, Outgoing, Serve, Session, Wires};
+use super::wires::{self, Connected, Outgoing, Received, Serve, Wires};
 use super::world::{Delete, MemberClock};
-use crate::etcd_in_memory::{self as in_memory, Server};
+use crate::etcd_in_memory::Server;
 use crate::faulty::Faults;
 use async_trait::async_trait;
 use cotter::{Builder, Client, Result, etcd};
@@ -120,14 +120,8 @@ fn line(name: &str) -> String {
 }
 
 impl Serve for Server {
-    fn open(&self) -> (Box<dyn Session>, Outgoing) {
-        let (session, outgoing) = self.open();
-        (Box::new(session), outgoing)
-    }
-}
-
-impl Session for in_memory::Session {
-    fn received(&mut self, bytes: &[u8]) -> bool {
-        self.received(bytes)
+    fn open(&self) -> (Received, Outgoing) {
+        let (mut session, outgoing) = self.open();
+        (Box::new(move |bytes| session.received(bytes)), outgoing)
     }
 }

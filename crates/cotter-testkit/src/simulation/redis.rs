@@ -5,10 +5,10 @@ use super::plan::{Plan, What};
 use super::run::TTL;
 use super::served::{Running, Served};
 use super::steps::Steps;
-use super::wires::{self, Connected, Outgoing, Serve, Session, Wires};
+use super::wires::{self, Connected, Outgoing, Received, Serve, Wires};
 use super::world::{Delete, MemberClock};
 use crate::faulty::Faults;
-use crate::redis_in_memory::{self as in_memory, Server};
+use crate::redis_in_memory::Server;
 use async_trait::async_trait;
 use cotter::clock::Clock;
 use cotter::{Builder, Client, Result, redis};
@@ -158,15 +158,9 @@ impl Running for Redis {
 }
 
 impl Serve for Server {
-    fn open(&self) -> (Box<dyn Session>, Outgoing) {
-        let (session, outgoing) = self.open();
-        (Box::new(session), outgoing)
-    }
-}
-
-impl Session for in_memory::Session {
-    fn received(&mut self, bytes: &[u8]) -> bool {
-        self.received(bytes)
+    fn open(&self) -> (Received, Outgoing) {
+        let (mut session, outgoing) = self.open();
+        (Box::new(move |bytes| session.received(bytes)), outgoing)
     }
 }
 

@@ -14,14 +14,12 @@ use tokio::time::sleep;
 /// What connections lead to. A clone is another handle.
 pub(super) trait Serve: Clone + fmt::Debug + Send + Sync + 'static {
     /// Opens a session.
-    fn open(&self) -> (Box<dyn Session>, Outgoing);
+    fn open(&self) -> (Received, Outgoing);
 }
 
-/// One connection, as its server has it. Dropping it ends it.
-pub(super) trait Session: Send {
-    /// Carries out the requests in what has come. False at the end of the session.
-    fn received(&mut self, bytes: &[u8]) -> bool;
-}
+/// One connection, as its server has it: carries out the requests in what has come. False at the end of the session, which ends also
+/// when this is dropped.
+pub(super) type Received = Box<dyn FnMut(&[u8]) -> bool + Send>;
 
 /// What a server sends to one session. It ends when the server ends the session; where the client is to notice, after something
 /// empty.
@@ -84,16 +82,16 @@ const BUFFER: usize = 1 << 22;
 fn wire(server: impl Serve, faults: Faults, ttl: Duration) -> DuplexStream {
     let (theirs, ours) = duplex(BUFFER);
     let (reader, writer) = split(ours);
-    let (session, outgoing) = server.open();
+    let (received, outgoing) = server.open();
     let cut = watch::Sender::new(false);
     tokio::spawn(answers(outgoing, writer, faults.clone(), cut.subscribe()));
-    tokio::spawn(Way { session, reader, is_reset: faults.coin(), faults, cut, ttl }.requests());
+    tokio::spawn(Way { received, reader, is_reset: faults.coin(), faults, cut, ttl }.requests());
     theirs
 }
 
 /// The way from a client to the server.
 struct Way {
-    session: Box<dyn Session>,
+    received: Received,
     reader: ReadHalf<DuplexStream>,
     faults: Faults,
     /// Where nothing gets through, some connections are reset, and others wait.
@@ -119,7 +117,7 @@ impl Way {
                 read = self.reader.read(&mut bytes) => read,
             };
             self.faults.until(false).await;
-            let Some(received) = read.ok().filter(|n| *n > 0).map(|n| &bytes[..n]) else { break };
+            let Some(come) = read.ok().filter(|n| *n > 0).map(|n| &bytes[..n]) else { break };
             let (pause, passage) = self.faults.passage(self.ttl);
             let pause = match passage {
                 Passage::Through => pause,
@@ -134,7 +132,7 @@ impl Way {
                 }
             };
             sleep(pause).await;
-            if !self.session.received(received) {
+            if !(self.received)(come) {
                 break;
             }
         }

@@ -4,10 +4,10 @@ use super::plan::{Plan, What};
 use super::run::TTL;
 use super::served::{Running, Served};
 use super::steps::Steps;
-use super::wires::{self, Connected, Outgoing, Serve, Session, Wires};
+use super::wires::{self, Connected, Outgoing, Received, Serve, Wires};
 use super::world::{Delete, MemberClock};
 use crate::faulty::Faults;
-use crate::zookeeper_in_memory::{Connection, Leader, Server};
+use crate::zookeeper_in_memory::{Leader, Server};
 use async_trait::async_trait;
 use cotter::clock::Clock;
 use cotter::{Builder, Client, Result, zookeeper};
@@ -192,14 +192,8 @@ impl Drop for ZooKeeper {
 }
 
 impl Serve for Server {
-    fn open(&self) -> (Box<dyn Session>, Outgoing) {
-        let (connection, outgoing) = self.open();
-        (Box::new(connection), outgoing)
-    }
-}
-
-impl Session for Connection {
-    fn received(&mut self, bytes: &[u8]) -> bool {
-        self.received(bytes)
+    fn open(&self) -> (Received, Outgoing) {
+        let (mut session, outgoing) = self.open();
+        (Box::new(move |bytes| session.received(bytes)), outgoing)
     }
 }
