@@ -53,9 +53,9 @@ fn state(job: &JobStatus, now: UnixTime) -> String {
     let by = |who: &Option<String>| who.as_deref().map(|by| format!(" by {}", clean(by))).unwrap_or_default();
     let why = job.pause_reason.as_deref().map(|why| format!(": {}", clean(why))).unwrap_or_default();
     match (job.paused, runs) {
-        (true, true) => format!("running, paused{}{}{why}", by(&job.paused_by), ends(job, now)),
+        (true, true) => format!("{}, paused{}{}{why}", running(job, now), by(&job.paused_by), ends(job, now)),
         (true, false) => format!("paused{}{}{why}", by(&job.paused_by), ends(job, now)),
-        (false, true) => "running".to_owned(),
+        (false, true) => running(job, now),
         (false, false) if !job.waits.is_empty() => waits(&job.waits, now),
         (false, false) if job.retry_at.is_some() => {
             format!("retrying, attempt {}", job.attempt.unwrap_or_default() + 1)
@@ -64,6 +64,13 @@ fn state(job: &JobStatus, now: UnixTime) -> String {
         (false, false) if job.orphaned => nobody_has(job),
         (false, false) => "waiting".to_owned(),
     }
+}
+
+/// Where a run is in progress, and for how long.
+fn running(job: &JobStatus, now: UnixTime) -> String {
+    let on = job.host.as_deref().filter(|host| !host.is_empty()).map(|host| format!(" on {}", clean(host)));
+    let since = job.started.map(|since| format!(" for {}", words(now.since(since))));
+    format!("running{}{}", on.unwrap_or_default(), since.unwrap_or_default())
 }
 
 /// When its pause ends by itself.

@@ -4,8 +4,10 @@ use super::list::Width;
 use super::runs::{self, Run};
 use super::since::Since;
 use clap::Args;
+use cotter_console::duration::parse;
 use cotter_console::{Console, Failure, clean};
 use cotter_scheduler::{Ending, Entry, History, Jobs, UnixTime};
+use std::time::Duration;
 
 /// Which runs, and how much of them.
 #[derive(Debug, Args)]
@@ -22,6 +24,9 @@ pub(super) struct Which {
     /// Show only runs that ended like this, as in the column OUTCOME, for example "timed out"; can be given several times
     #[arg(long, value_name = "OUTCOME", value_parser = outcome)]
     outcome: Vec<&'static str>,
+    /// Show only runs that began later than this after their slot, first attempts only; the table says how late
+    #[arg(long, value_name = "DURATION", value_parser = parse)]
+    late: Option<Duration>,
     /// Show only this many: the last ones
     #[arg(short = 'n', long, value_name = "N")]
     last: Option<usize>,
@@ -62,6 +67,7 @@ pub(super) async fn print(jobs: &Jobs, which: &Which, console: &Console) -> Resu
     match (is_of_one, Width::of(which.wide)) {
         (true, Width::Narrow) => runs::print_narrow(&runs, console)?,
         (true, Width::Wide) => runs::print_wide(&runs, console)?,
+        (false, Width::Narrow) if which.late.is_some() => runs::print_late_of_many(&runs, console)?,
         (false, Width::Narrow) => runs::print_narrow_of_many(&runs, console)?,
         (false, Width::Wide) => runs::print_wide_of_many(&runs, console)?,
     }
@@ -88,7 +94,8 @@ impl Which {
 
     fn includes(&self, entry: &Entry) -> bool {
         let is_named = self.outcome.is_empty() || self.outcome.contains(&entry.ending.word());
-        is_named && (!self.failed || entry.ending != Ending::Ok)
+        let is_late = self.late.is_none_or(|bound| entry.late().is_some_and(|late| late > bound));
+        is_named && is_late && (!self.failed || entry.ending != Ending::Ok)
     }
 
     /// What is said if there is nothing to show.
@@ -98,7 +105,7 @@ impl Which {
             1 => "this job",
             _ => "these jobs",
         };
-        let is_narrowed = self.since.is_some() || !self.outcome.is_empty();
+        let is_narrowed = self.since.is_some() || !self.outcome.is_empty() || self.late.is_some();
         match (is_narrowed, self.failed) {
             (true, _) => format!("no run in the history of {of} is one of these"),
             (false, true) => format!("no run in the history of {of} has failed"),

@@ -1,6 +1,7 @@
 //! Runs of jobs, as tables and as JSON.
 
 use crate::table;
+use cotter_console::duration::millis;
 use cotter_console::run::{asked, began, code, host, outcome, short_slot, took};
 use cotter_console::{Console, Failure, clean};
 use cotter_scheduler::Entry;
@@ -39,27 +40,37 @@ pub(super) fn print_narrow_of_many(runs: &[Run<'_>], console: &Console) -> Resul
     table::print(head, runs.iter().map(row), console)
 }
 
-pub(super) fn print_wide(runs: &[Run<'_>], console: &Console) -> Result<(), Failure> {
-    let head = ["SLOT", "ATTEMPT", "TOKEN", "HOST", "STARTED", "TOOK", "CODE", "OUTCOME"];
-    table::print(head, runs.iter().map(|run| wide(run.entry)), console)
-}
-
-pub(super) fn print_wide_of_many(runs: &[Run<'_>], console: &Console) -> Result<(), Failure> {
-    let head = ["JOB", "SLOT", "ATTEMPT", "TOKEN", "HOST", "STARTED", "TOOK", "CODE", "OUTCOME"];
+/// The same with how late they began, instead of how long they took.
+pub(super) fn print_late_of_many(runs: &[Run<'_>], console: &Console) -> Result<(), Failure> {
+    let head = ["JOB", "STARTED", "HOST", "BEGAN", "OUTCOME"];
     let row = |Run { job, entry }: &Run<'_>| {
-        let [slot, attempt, token, host, started, took, code, outcome] = wide(entry);
-        [clean(job), slot, attempt, token, host, started, took, code, outcome]
+        [clean(job), format!("{:.0}", entry.started), host(entry), began(entry), outcome(entry)]
     };
     table::print(head, runs.iter().map(row), console)
 }
 
-fn wide(entry: &Entry) -> [String; 8] {
+pub(super) fn print_wide(runs: &[Run<'_>], console: &Console) -> Result<(), Failure> {
+    let head = ["SLOT", "ATTEMPT", "TOKEN", "HOST", "STARTED", "BEGAN", "TOOK", "CODE", "OUTCOME"];
+    table::print(head, runs.iter().map(|run| wide(run.entry)), console)
+}
+
+pub(super) fn print_wide_of_many(runs: &[Run<'_>], console: &Console) -> Result<(), Failure> {
+    let head = ["JOB", "SLOT", "ATTEMPT", "TOKEN", "HOST", "STARTED", "BEGAN", "TOOK", "CODE", "OUTCOME"];
+    let row = |Run { job, entry }: &Run<'_>| {
+        let [slot, attempt, token, host, started, began, took, code, outcome] = wide(entry);
+        [clean(job), slot, attempt, token, host, started, began, took, code, outcome]
+    };
+    table::print(head, runs.iter().map(row), console)
+}
+
+fn wide(entry: &Entry) -> [String; 9] {
     [
         format!("{}{}", entry.slot, asked(entry)),
         entry.attempt.to_string(),
         entry.token.to_string(),
         host(entry),
         format!("{:.3}", entry.started),
+        began(entry),
         took(entry),
         code(entry),
         outcome(entry),
@@ -92,6 +103,7 @@ impl Run<'_> {
             "token": entry.token.to_string(),
             "host": entry.host,
             "started": format!("{:.3}", entry.started),
+            "late_ms": entry.late().map(millis),
             "ended": format!("{:.3}", entry.ended),
             "outcome": entry.ending.word(),
             "reason": entry.ending.reason(),

@@ -9,6 +9,7 @@ use super::{LastRun, OneShotKey};
 use crate::{Ending, UnixTime};
 pub(crate) use read::{Kept, load};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// The number of runs in a segment. Fewer would be more notes, more would make the state longer.
 pub(super) const SEGMENT_RUNS: usize = 3;
@@ -51,6 +52,16 @@ pub struct Entry {
     pub(crate) request: Option<u64>,
     /// The one-shot run that it was, or the request for its slot.
     pub(crate) key: Option<OneShotKey>,
+}
+
+impl Entry {
+    /// How long after its slot it started, [jitter](crate::Job::jitter) included. `None` for a further attempt, which was to
+    /// start later, and for a run that was requested [for a slot](crate::Jobs::trigger_slot) that had passed.
+    #[must_use]
+    pub fn late(&self) -> Option<Duration> {
+        let is_for_past_slot = self.key.is_some() && self.one_shot.is_none();
+        (self.attempt == 1 && !is_for_past_slot).then(|| self.started.since(self.slot))
+    }
 }
 
 /// Several runs, as one note.

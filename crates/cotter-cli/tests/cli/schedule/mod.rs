@@ -3,6 +3,7 @@
 mod chains;
 mod check;
 mod crontab;
+mod day_two;
 mod diff;
 mod each;
 mod failures;

@@ -32,6 +32,8 @@ fn a_slot_that_has_passed_is_run() {
     assert_eq!(printed(&mut run), "2020-05-02T00:00:00Z", "as if it were due, without an id");
     let history = env.run(["jobs", "--group", "g", "history", "a"]).code(0).stdout;
     assert!(history.contains("2020-05-02T00:00:00Z (triggered)"), "{history}");
+    let late = env.run(["jobs", "--group", "g", "history", "--late", "1m"]).code(0).stdout;
+    demand(late.is_empty(), Kind::Untrue, format!("nobody was late with what was asked for today: {late}"));
     let nearest =
         ["no", "of its slots", "the nearest ones are 2020-05-02T00:00:00Z and 2020-05-03T00:00:00Z"];
     trigger(&env, &["a", "--slot", "2020-05-02T12:00:00Z"]).code(64).one_line(&nearest);
