@@ -181,7 +181,7 @@ fn the_fields_of_json_are_those_of_the_documentation() {
             let is_there = table.contains(&format!("`{field}`"));
             assert!(is_there, "violation[unseen]: `{field}` of `jobs {command}` is not documented");
             assert!(field != "token" || value.is_string() || value.is_null(), "{command}: {value}");
-            assert_eq!(field.ends_with("_ms"), value.is_u64() && field.contains("_ms"), "{command}: {field}");
+            assert!(!field.ends_with("_ms") || value.is_u64() || value.is_null(), "{command}: {field}");
         }
     }
     night.stop();
