@@ -5,6 +5,7 @@ use crate::journal::Priority;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use std::error::Error;
+use std::fmt::{Display, Write as _};
 use std::io::{self, IsTerminal, StderrLock, StdoutLock, Write};
 
 /// A failure: one line for people and an exit code for scripts.
@@ -129,6 +130,15 @@ impl Console {
     /// Standard output.
     pub fn out(&self) -> AutoStream<StdoutLock<'static>> {
         AutoStream::new(io::stdout().lock(), self.color)
+    }
+
+    /// Prints each of these as a line of standard output, and all lines at once: a write for each takes longer than what is in it.
+    pub fn objects(&self, objects: impl IntoIterator<Item = impl Display>) -> Result<(), Failure> {
+        let mut lines = String::new();
+        for object in objects {
+            let _ = writeln!(lines, "{object}");
+        }
+        Ok(self.out().write_all(lines.as_bytes())?)
     }
 
     /// Standard error, for lines that are formatted elsewhere. Errors of writing to it are ignored by callers.

@@ -5,7 +5,7 @@ use crate::log::about_pause;
 use crate::notes::hosts::owned::OfAll;
 use crate::notes::{
     Arguments, Control, GroupControl, JobControl, Pause, State, StopRun, edit_group, edit_job, history,
-    hosts, load_all, load_control, one_shots, roster, standby, waits,
+    hosts, load_control, one_shots, roster, standby, waits,
 };
 use crate::pausing::Pausing;
 use crate::status::{JobStatus, no_worker_on, orphaned, stand_by, status, unlabelled, waits_for};
@@ -230,7 +230,7 @@ impl Jobs {
         })?;
         let keys = history::all_keys();
         let places = keys.iter().map(|key| (lock.clone(), key.clone())).collect::<Vec<_>>();
-        let notes = load_all(&self.client, places).await?;
+        let notes = self.client.notes_at(places).await?;
         for (key, _) in keys.iter().zip(notes).filter(|(_, note)| note.is_some()) {
             guard.put_note_at(key, "").await?;
         }
@@ -287,7 +287,7 @@ impl Jobs {
     /// What is known of these jobs.
     pub(crate) async fn states(&self, jobs: &[String]) -> Result<Vec<Option<State>>> {
         let places = jobs.iter().map(|job| (self.lock_name(job), String::new())).collect::<Vec<_>>();
-        let notes = load_all(&self.client, places).await?;
+        let notes = self.client.notes_at(places).await?;
         // As above.
         let own = jobs.iter().zip(notes).map(|(job, note)| (job, note.filter(|_| !job.contains('/'))));
         own.map(|(job, note)| note.map_or(Ok(None), |note| State::parse(job, &note.bytes))).collect()

@@ -5,7 +5,6 @@ use cotter_console::job::{from_now, full_state, last_runs, outcome, took};
 use cotter_console::{Console, Failure, clean};
 use cotter_scheduler::{Ending, JobStatus, StandsBy, UnixTime, WaitsFor};
 use serde_json::{Value, json};
-use std::io::Write;
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,10 +28,7 @@ pub(super) fn print(
     console: &Console,
 ) -> Result<(), Failure> {
     if console.json {
-        for job in jobs {
-            writeln!(console.out(), "{}", object(job))?;
-        }
-        return Ok(());
+        return console.objects(jobs.iter().map(object));
     }
     if jobs.is_empty() {
         console.confirm("no job of this group has ever been started");

@@ -16,10 +16,7 @@ pub(super) struct Run<'a> {
 }
 
 pub(super) fn print_objects(runs: &[Run<'_>], console: &Console) -> Result<(), Failure> {
-    for run in runs {
-        writeln!(console.out(), "{}", run.object())?;
-    }
-    Ok(())
+    console.objects(runs.iter().map(Run::object))
 }
 
 /// Of one job. The start is told by how long after its slot it was, the exit code by the outcome.

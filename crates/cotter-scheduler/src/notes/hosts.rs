@@ -2,7 +2,7 @@
 
 pub(crate) mod owned;
 
-use super::{instant, load_all, shown};
+use super::{instant, shown};
 use crate::{UnixTime, label};
 use cotter::{Client, Note, Result};
 use owned::Owned;
@@ -88,7 +88,7 @@ pub(crate) async fn tell(
 /// The schedulers that have said so lately.
 pub(crate) async fn read(client: &Client, group: &str, now: UnixTime) -> Result<Vec<Mark>> {
     let keys = (0..SHARDS).map(|shard| (group.to_owned(), key(shard)));
-    let notes = load_all(client, keys.collect::<Vec<_>>()).await?;
+    let notes = client.notes_at(keys).await?;
     let mut marks: Vec<_> =
         notes.iter().flatten().flat_map(shown::parse::<Marks>).map(|(_, mark)| mark).collect();
     marks.retain(|mark| is_recent(mark, now));

@@ -1,7 +1,7 @@
 //! The last requests of operators. Nothing depends on them: they are only shown.
 
 use super::run::is_default;
-use super::{instant, load_all, shard, shown};
+use super::{instant, shard, shown};
 use crate::{Logged, Result, UnixTime};
 use cotter::{Client, Note};
 use serde::{Deserialize, Serialize};
@@ -48,7 +48,7 @@ pub(crate) async fn add(client: &Client, group: &str, logged: Logged) -> cotter:
 /// All requests, in no order.
 pub(crate) async fn load(client: &Client, group: &str) -> Result<Vec<Logged>> {
     let places = (0..=LAST).map(|number| (group.to_owned(), shard::key(LIST, number))).collect::<Vec<_>>();
-    let notes = load_all(client, places).await?;
+    let notes = client.notes_at(places).await?;
     let lines = notes.iter().flatten().flat_map(shown::parse::<Vec<Line>>);
     let logged = |Line { at, by, job, action, about }| Logged { at, by, job, action, about };
     Ok(lines.map(logged).collect())

@@ -24,7 +24,7 @@
 //! | `standby`, `hosts`, `waits` | the hosts that stand by; the schedulers that run; the jobs that wait for others |
 //! | `shown`, `said` | notes that are only shown; those of them that list what is said of jobs |
 //! | `shard`, `swap` | the notes over which names are spread; changing a note by compare-and-set |
-//! | `changes`, `load` | which of several notes have changed; loading many notes at once |
+//! | `changes` | which of several notes have changed |
 //! | `instant` | serializing instants |
 
 mod changes;
@@ -32,7 +32,6 @@ mod control;
 pub(crate) mod history;
 pub(crate) mod hosts;
 mod instant;
-mod load;
 pub(crate) mod log;
 pub(crate) mod one_shots;
 pub(crate) mod roster;
@@ -52,7 +51,6 @@ pub(crate) use control::{
     load as load_control, load_changed, tell_one_shots,
 };
 pub use history::Entry;
-pub(crate) use load::load_all;
 pub(crate) use one_shots::{Added, OneShotKey};
 pub(crate) use run::LastRun;
 pub(crate) use state::State;

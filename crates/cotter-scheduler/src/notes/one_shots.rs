@@ -6,7 +6,7 @@
 
 use super::run::is_default;
 use super::swap::{contended, swap};
-use super::{Arguments, foreign, instant, load_all};
+use super::{Arguments, foreign, instant};
 use crate::{Error, ErrorKind, Result, UnixTime};
 use cotter::{Client, Note};
 use serde::{Deserialize, Serialize};
@@ -249,7 +249,7 @@ pub(crate) async fn forget(client: &Client, group: &str, job: &str) -> Result<()
 /// All runs.
 pub(crate) async fn load(client: &Client, group: &str) -> Result<Vec<Added>> {
     let places = shards().map(|shard| (group.to_owned(), shard_key(shard))).collect::<Vec<_>>();
-    let notes = load_all(client, places).await?;
+    let notes = client.notes_at(places).await?;
     let mut all = Vec::new();
     for note in notes {
         all.extend(entries(note.as_ref())?);

@@ -1,7 +1,7 @@
 //! The names of all jobs of a group, so that they can be listed: stores forget the names of free locks.
 
+use super::shard;
 use super::swap::swap;
-use super::{load_all, shard};
 use cotter::{Client, Error, ErrorKind, Note, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::task::JoinSet;
@@ -55,6 +55,6 @@ async fn edit(client: &Client, group: &str, key: &str, change: impl Fn(&mut BTre
 /// All names, in order.
 pub(crate) async fn read(client: &Client, group: &str) -> Result<BTreeSet<String>> {
     let keys = shard::all().map(|shard| (group.to_owned(), shard::key(LIST, shard)));
-    let notes = load_all(client, keys.collect::<Vec<_>>()).await?;
+    let notes = client.notes_at(keys).await?;
     Ok(notes.into_iter().flatten().flat_map(|note| names(&note.bytes)).collect())
 }

@@ -1,6 +1,6 @@
 //! Lists of what runners say of jobs: shown for as long as it is said again.
 
-use super::{load_all, shard, shown};
+use super::{shard, shown};
 use crate::UnixTime;
 use cotter::{Client, Result};
 use serde::Serialize;
@@ -75,7 +75,7 @@ impl List {
         now: UnixTime,
     ) -> Result<BTreeMap<String, OfJob<S>>> {
         let keys = (0..=self.last).map(|note| (group.to_owned(), shard::key(self.name, note)));
-        let notes = load_all(client, keys.collect::<Vec<_>>()).await?;
+        let notes = client.notes_at(keys).await?;
         let all = notes.iter().flatten().flat_map(shown::parse::<BTreeMap<String, OfJob<S>>>);
         let mut all: BTreeMap<_, _> = all.collect();
         all.values_mut().for_each(|said| said.retain(|_, said| self.counts(said, now)));

@@ -3,7 +3,7 @@
 use super::context::{Context, Halt, Stop};
 use super::snapshot::JobSnapshot;
 use crate::decide::Successes;
-use crate::notes::{State, load_all};
+use crate::notes::State;
 use std::collections::BTreeSet;
 
 /// When those that it follows last succeeded: here, and by the definition in its note. Nothing is read for a job that follows none.
@@ -18,7 +18,7 @@ pub(super) async fn successes(
         return Ok(Successes::new());
     }
     let places = || names.iter().map(|job| (context.lock_name(job), String::new())).collect::<Vec<_>>();
-    let notes = context.ask(Stop::Starts, || load_all(&context.settings.client, places())).await?;
+    let notes = context.ask(Stop::Starts, || context.settings.client.notes_at(places())).await?;
     let mut successes = Successes::new();
     for (job, note) in names.iter().zip(notes) {
         let state = note.map(|note| State::parse(job, &note.bytes)).transpose()?.flatten();

@@ -7,7 +7,7 @@ use super::register;
 use super::snapshot::JobSnapshot;
 use crate::Job;
 use crate::definition::Definition;
-use crate::notes::{State, load_all};
+use crate::notes::State;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub(super) async fn make_known(context: Arc<Context>, jobs: Vec<Job>) {
 
 async fn unknown(context: &Context, jobs: Vec<Job>) -> Result<Vec<Job>, Halt> {
     let places = || jobs.iter().map(|job| (context.lock_name(&job.name), String::new())).collect::<Vec<_>>();
-    let notes = context.ask(Stop::Starts, || load_all(&context.settings.client, places())).await?;
+    let notes = context.ask(Stop::Starts, || context.settings.client.notes_at(places())).await?;
     let is_unknown = |note: &Option<cotter::Note>| note.as_ref().is_none_or(|note| note.bytes.is_empty());
     Ok(jobs.into_iter().zip(notes).filter(|(_, note)| is_unknown(note)).map(|(job, _)| job).collect())
 }

@@ -422,6 +422,9 @@ fn notes_under_keys_are_apart_and_checked() {
     let text = |key: &str| other.note_at("a", key).wait().unwrap().map(|n| n.bytes);
     assert_eq!((text(""), text("history")), (Some(b"main again".to_vec()), Some(b"new".to_vec())));
     assert_eq!(text("other"), None);
+    let both = other.notes_at([("a", "history"), ("a", "other"), ("b", "")]).wait().unwrap();
+    let texts = both.into_iter().map(|note| note.map(|note| note.bytes));
+    assert_eq!(texts.collect::<Vec<_>>(), [Some(b"new".to_vec()), None, None]);
     for (key, bytes) in [("x".repeat(129), 0), ("two\nlines".into(), 0), ("k".into(), 64 * 1024 + 1)] {
         let error = guard.put_note_at(&key, vec![0; bytes]).wait().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");

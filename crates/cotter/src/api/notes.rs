@@ -1,7 +1,7 @@
 //! Reading and writing notes without holding the lock.
 
 use crate::backend::Until;
-use crate::engine::Core;
+use crate::engine::{Core, load_notes};
 use crate::{Client, Error, ErrorKind, Name, Note, Op, Result};
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,6 +47,28 @@ impl Client {
             core.usable()?;
             let (asked, NoteKey { name, key }) = (core.clone(), at?);
             core.on_engine(async move { asked.notes()?.load(&name, &key).await }).await
+        })
+    }
+
+    /// Returns the notes under these names and keys, in their order: faster than [`note_at`](Self::note_at) for each of them,
+    /// because the requests are on their way together, up to a thousand at a time.
+    ///
+    /// Cancel safe: it only reads.
+    ///
+    /// # Errors
+    /// As [`note_at`](Self::note_at); those that were read by then are dropped.
+    pub fn notes_at<N, K>(&self, places: impl IntoIterator<Item = (N, K)>) -> Op<Vec<Option<Note>>>
+    where
+        N: AsRef<str>,
+        K: AsRef<str>,
+    {
+        let place = |(name, key)| NoteKey::new(name, key).map(|NoteKey { name, key }| (name, key));
+        let places: Result<Vec<_>> = places.into_iter().map(place).collect();
+        let core = self.core().clone();
+        Op::new(&self.core().engine, async move {
+            core.usable()?;
+            let (asked, places) = (core.clone(), places?);
+            core.on_engine(async move { load_notes(asked, places).await }).await
         })
     }
 

@@ -8,6 +8,7 @@
 //! | `queue/` | the steps of a task until it has the lock |
 //! | `grant/` | the life of a grant: renewal, loss, release |
 //! | `route`, `runtimes` | which connection carries a request; the connection of a runtime |
+//! | `loads` | reading many notes at once |
 //! | `background` | work that outlives its callers |
 //! | `tasks` | tasks that backends run on the engine |
 //! | `pulse` | liveness of the store |
@@ -24,6 +25,7 @@ mod core;
 mod drift;
 mod grant;
 mod line;
+mod loads;
 mod patience;
 mod pulse;
 mod queue;
@@ -44,6 +46,7 @@ pub(crate) use grant::hold::Hold;
 pub(crate) use grant::ticket::{extend_ticket, release_ticket, resume};
 pub(crate) use line::handle::Handle;
 pub(crate) use line::request::{Request, Wait};
+pub(crate) use loads::load_notes;
 pub(crate) use patience::Patience;
 pub(crate) use queue::acquire::acquire;
 pub(crate) use queue::resize::resize;

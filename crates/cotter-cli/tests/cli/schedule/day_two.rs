@@ -171,6 +171,7 @@ fn who_has_paused_what_since_when_until_when_and_why() {
 fn the_fields_of_json_are_those_of_the_documentation() {
     let night = Night::start();
     night.jobs(&["pause", "tidy"]).code(0);
+    night.jobs(&["trigger", "report", "--wait"]).code(1);
     let page = include_str!("../../../../../docs/command-line.md");
     for command in ["list", "history", "failed", "log", "hosts", "check"] {
         let table = page.lines().find(|line| line.starts_with(&format!("| `jobs {command}`"))).unwrap();

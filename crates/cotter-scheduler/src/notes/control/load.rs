@@ -1,6 +1,6 @@
 //! Loading requests.
 
-use super::super::{load_all, one_shots, shard};
+use super::super::{one_shots, shard};
 use super::{Control, GROUP, GroupControl, LIST, parse_shard};
 use crate::Result;
 use cotter::{Client, Note};
@@ -65,7 +65,7 @@ async fn load_keys(
     keys.extend(jobs.iter().map(|shard| shard::key(LIST, *shard)));
     keys.extend(one_shots.iter().map(|shard| one_shots::shard_key(*shard)));
     let places = keys.into_iter().map(|key| (group.to_owned(), key)).collect::<Vec<_>>();
-    let mut notes = load_all(client, places).await?;
+    let mut notes = client.notes_at(places).await?;
     let mut rest = notes.split_off(first);
     let later = rest.split_off(jobs.len());
     Ok((notes, jobs.into_iter().zip(rest).collect(), one_shots.into_iter().zip(later).collect()))

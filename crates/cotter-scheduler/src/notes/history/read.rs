@@ -1,7 +1,7 @@
 //! Reading the histories of several jobs at once: first the runs of all of them, then the outputs of those that have failed.
 
 use super::{Entry, MAX_RUNS, OUTPUTS, Output, key, ring};
-use crate::notes::{LastRun, State, foreign, load_all};
+use crate::notes::{LastRun, State, foreign};
 use crate::{Ending, Result, UnixTime};
 use cotter::{Client, Note};
 use serde::de::DeserializeOwned;
@@ -94,7 +94,7 @@ async fn notes<'a>(
         counts.push(keys.len());
         places.extend(keys.into_iter().map(|key| (lock.clone(), key)));
     }
-    let mut notes = load_all(client, places).await?.into_iter();
+    let mut notes = client.notes_at(places).await?.into_iter();
     let mut take =
         |count| notes.by_ref().take(count).flatten().filter(|note| !note.bytes.is_empty()).collect();
     Ok(counts.into_iter().map(&mut take).collect())
