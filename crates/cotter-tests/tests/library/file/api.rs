@@ -2,7 +2,6 @@
 
 use super::place::Place;
 use cotter::{Client, Eviction, Filter, Owner, Released, file};
-use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::timing::Stopwatch;
 use std::time::Duration;
 
@@ -135,28 +134,4 @@ async fn an_owner_does_not_re_enter_a_lock_that_is_kept_for_a_while() {
     assert_eq!(mutex.lock().await.unwrap().keep_for(rest).await.unwrap(), Released::Yes);
     assert!(mutex.try_lock().await.unwrap().is_none(), "it is kept");
     assert!(mutex.try_lock_for(rest * 20).await.unwrap().is_some(), "not for longer");
-}
-
-/// They are asked for at the same time, and answer in any order.
-#[tokio::test]
-async fn many_notes_are_in_the_order_in_which_they_were_asked_for() {
-    let place = Place::new();
-    let client = place.client().await.unwrap();
-    for number in [0, 7, 1500, 2999] {
-        client.swap_note("a", number.to_string(), 0, format!("note {number}")).await.unwrap();
-    }
-    let asked = async |to: u32| {
-        let notes = client.notes_at((0..to).map(|number| ("a", number.to_string()))).await.unwrap();
-        let found = (0..to).zip(&notes).filter_map(|(number, note)| Some((number, note.as_ref()?)));
-        let texts = found.map(|(number, note)| (number, String::from_utf8(note.bytes.clone()).unwrap()));
-        (notes.len(), texts.collect::<Vec<_>>())
-    };
-    let expected = |to: u32| {
-        let below = [0, 7, 1500, 2999].into_iter().filter(|number| *number < to);
-        (to as usize, below.map(|number| (number, format!("note {number}"))).collect::<Vec<_>>())
-    };
-    for to in [0, 1, 3000] {
-        let found = asked(to).await;
-        demand(found == expected(to), Kind::Untrue, format!("{found:?}"));
-    }
 }

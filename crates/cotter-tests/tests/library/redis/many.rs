@@ -2,6 +2,7 @@
 
 use super::setup::{USED, backend, claim, client, crowd, eventually, pass_through, queued, take};
 use cotter::{Client, Filter, Lease};
+use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::{Proxy, Redis};
 use cotter_testkit::sized;
 use cotter_testkit::timing::Stopwatch;
@@ -178,4 +179,29 @@ async fn a_listing_does_not_take_a_round_trip_for_each_queue() {
     }
     assert_eq!(found, 40);
     start.at_most(Duration::from_secs(3), "a list asks for many at once");
+}
+
+/// They are asked for at the same time, and answer in any order.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn many_notes_are_in_the_order_in_which_they_were_asked_for() {
+    let server = Redis::start();
+    let client = Client::connect(server.url("")).await.unwrap();
+    for number in [0, 7, 1500, 2999] {
+        client.swap_note("a", number.to_string(), 0, format!("note {number}")).await.unwrap();
+    }
+    let asked = async |to: u32| {
+        let notes = client.notes_at((0..to).map(|number| ("a", number.to_string()))).await.unwrap();
+        let found = (0..to).zip(&notes).filter_map(|(number, note)| Some((number, note.as_ref()?)));
+        let texts = found.map(|(number, note)| (number, String::from_utf8(note.bytes.clone()).unwrap()));
+        (notes.len(), texts.collect::<Vec<_>>())
+    };
+    let expected = |to: u32| {
+        let below = [0, 7, 1500, 2999].into_iter().filter(|number| *number < to);
+        (to as usize, below.map(|number| (number, format!("note {number}"))).collect::<Vec<_>>())
+    };
+    for to in [0, 1, 3000] {
+        let found = asked(to).await;
+        demand(found == expected(to), Kind::Untrue, format!("{found:?}"));
+    }
 }
