@@ -51,7 +51,7 @@ impl Client {
     }
 
     /// Returns the notes under these names and keys, in their order: faster than [`note_at`](Self::note_at) for each of them,
-    /// because the requests are on their way together, up to a thousand at a time.
+    /// because requests to a server are on their way together, up to a thousand at a time.
     ///
     /// Cancel safe: it only reads.
     ///
