@@ -26,7 +26,7 @@ impl<'a> Planted<'a> {
         let ((program, test), (others, another)) = (self.bug.program(), other.bug.program());
         program == others
             && test != another
-            && self.bug.violation != other.bug.violation
+            && self.bug.kinds().is_disjoint(&other.bug.kinds())
             && self.files.is_disjoint(&other.files)
             && !(self.is_shared() && other.is_shared())
     }
