@@ -1,7 +1,7 @@
 //! HAProxy before servers of which one is the master.
 
 use super::process::Process;
-use super::{Postgres, free_port, logs};
+use super::{free_port, logs};
 use crate::timing::first_within;
 use std::fs;
 use std::io::{Read, Write};
@@ -53,13 +53,12 @@ impl Haproxy {
         Self::start("balance random\n", "", ports, idle)
     }
 
-    /// Before PostgreSQL servers, of which it uses the first one until it is [told](Self::switch) otherwise.
+    /// Before servers of whatever kind, of which it uses the first one until it is [told](Self::switch) otherwise.
     ///
     /// # Panics
     /// When it does not start, or is not in `PATH`.
-    pub fn before_postgres(servers: &[&Postgres]) -> Self {
-        let ports: Vec<_> = servers.iter().map(|server| server.port()).collect();
-        let this = Self::start("", "", &ports, HOUR);
+    pub fn before_first_of(ports: &[u16]) -> Self {
+        let this = Self::start("", "", ports, HOUR);
         this.switch(0, ports.len());
         this
     }

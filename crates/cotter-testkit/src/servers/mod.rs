@@ -49,6 +49,7 @@ mod process;
 mod proxy;
 mod redis;
 mod redis_cluster;
+mod replica;
 mod sentinel;
 mod skew;
 mod splitter;

@@ -1,23 +1,16 @@
-//! HAProxy before a PostgreSQL primary and its synchronous standby. The standby is promoted and the balancer switched, while the
-//! old primary lives on, and connections to it stay. And before servers of which only one is a master, or with less patience than
-//! locks are held for.
+//! HAProxy before servers of which only one is a master, or with less patience than locks are held for.
 
 use crate::players::Players;
 use cotter::{Client, Lease, LossCause};
 use cotter_testkit::servers::{Haproxy, Postgres, Redis};
 use cotter_testkit::timing::{FAR, Stopwatch, eventually, happens};
 use std::time::{Duration, Instant};
-use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-const TTL: Duration = Duration::from_secs(6);
+pub(super) const TTL: Duration = Duration::from_secs(6);
 
 /// So long may a connection be idle, where less is asked than once in a ttl.
 const IDLE: Duration = Duration::from_secs(1);
-
-async fn connect(haproxy: &Haproxy) -> Client {
-    through(&postgres(haproxy, "")).await
-}
 
 fn postgres(haproxy: &Haproxy, options: &str) -> String {
     format!("postgres://app:secret@127.0.0.1:{}/cotter?{options}", haproxy.port())
@@ -28,7 +21,7 @@ fn redis(haproxy: &Haproxy, options: &str) -> String {
 }
 
 /// A client; the first connection may lead to a server that takes no writes, which is worth another try.
-async fn through(url: &str) -> Client {
+pub(super) async fn through(url: &str) -> Client {
     let end = Instant::now() + FAR;
     loop {
         match Client::builder().lease(Lease::renewed(TTL)).connect(url).await {
@@ -36,44 +29,6 @@ async fn through(url: &str) -> Client {
             connected => return connected.unwrap(),
         }
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs haproxy"]
-async fn a_primary_that_was_replaced_makes_no_second_holder() {
-    let primary = Postgres::start();
-    primary.migrate("");
-    let standby = Postgres::builder().start_standby_of(&primary);
-    // From now on, what is committed is on the standby too.
-    primary.sql("alter system set synchronous_standby_names = '*'");
-    primary.sql("select pg_reload_conf()");
-    eventually("commits wait", || primary.sql("select sync_state from pg_stat_replication") == "sync").await;
-    let haproxy = Haproxy::before_postgres(&[&primary, &standby]);
-    let mut clients = Vec::new();
-    for _ in 0..4 {
-        clients.push(connect(&haproxy).await);
-    }
-    let players = Players::start(clients);
-    players.go_on("all is well", 20).await;
-
-    let (enough, told) = oneshot::channel();
-    let holding = players.hold_until(told).await;
-    standby.promote();
-    let lease = || standby.sql("select until from cotter_lock where name = 'one'");
-    let copied = lease();
-    haproxy.switch(1, 2);
-    // Its renewal waits for the standby in vain. Over a new connection it may come to the new primary, in time or too late.
-    eventually("the holder is told, or its lock is renewed there", || {
-        holding.is_finished() || lease() != copied
-    })
-    .await;
-    let _ = enough.send(());
-    happens("the holder ends", holding).await.expect("it ends in order");
-    let next = players.go_on("the lock is held on the new primary", 1).await;
-    let all = players.go_on("those who waited go on", 20).await;
-    let held = standby.sql("select count(*) from cotter_lock where name = 'one'");
-    assert_eq!(held, "1", "after {next:?} and {all:?} somebody holds it there");
-    players.end().await;
 }
 
 /// Any connection may lead to a replica, which takes no writes. Whoever meets it connects once more.

@@ -3,7 +3,8 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `haproxy` | a balancer before a PostgreSQL primary and its standby |
+//! | `haproxy` | a balancer that leads to any server, or cuts what is idle |
+//! | `switched` | a balancer that is switched from a primary to its replica |
 //! | `nutcracker` | a Redis proxy that knows scripts and commands with keys, and nothing else |
 //! | `pgbouncer` | thousands of waits through a PostgreSQL pooler |
 //! | `pgpool` | a balancer that has a session on the primary for each client, and names another server now and then |
@@ -19,3 +20,4 @@ mod pgbouncer;
 mod pgpool;
 mod sentinel;
 mod soak;
+mod switched;
