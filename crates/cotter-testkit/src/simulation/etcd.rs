@@ -55,6 +55,10 @@ impl Served for InEtcd {
         true
     }
 
+    fn bears_losses(&self) -> bool {
+        false
+    }
+
     fn has_readers(&self) -> bool {
         true
     }

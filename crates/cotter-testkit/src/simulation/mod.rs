@@ -14,7 +14,8 @@
 //! | `wires` | connections to such servers |
 //! | `member` | a member that can be restarted |
 //! | `ledger` | who holds what, and what is wrong with it |
-//! | `run` | tasks of several processes, and how they end |
+//! | `run` | several processes, what happens to their store, and what is left in the end |
+//! | `task`, `nested` | a task that asks and holds; that locks again what it holds |
 //! | `calm`, `line` | the end of a run, where nothing goes wrong: who waits for how long, and in which order |
 //! | `ask` | the ways to ask for a name |
 //! | `many` | many seeds on all cores, and what they have come to |
@@ -32,6 +33,7 @@ mod ledger;
 mod line;
 mod many;
 mod member;
+mod nested;
 mod plan;
 #[cfg(feature = "redis-in-memory")]
 mod redis;
@@ -39,6 +41,7 @@ mod run;
 mod served;
 mod steps;
 mod store;
+mod task;
 mod unpolled;
 #[cfg(feature = "in-memory")]
 mod wires;
@@ -53,7 +56,7 @@ pub use many::{Failure, Totals, many};
 pub use plan::{Plan, Trouble, What};
 #[cfg(feature = "redis-in-memory")]
 pub use redis::RedisMode;
-pub use run::{Outcome, replay, simulate};
+pub use run::{Outcome, outcome, replay, simulate};
 pub use steps::Steps;
 pub use store::Store;
 pub use unpolled::{Stories, Story, many_unpolled, unpolled};

@@ -1,6 +1,7 @@
 //! The plan of a run, which follows from its seed.
 
 use super::run::TTL;
+use super::served::Served;
 use super::store::Store;
 use crate::faulty;
 use rand::rngs::StdRng;
@@ -82,6 +83,9 @@ pub(super) const PROCESSES: usize = 3;
 /// Members that are cut off or restarted in each run, apart from requests that go wrong by themselves.
 pub(super) const TROUBLE: usize = 12;
 
+/// In this part of the runs with a server every other answer is lost, and the connection with it.
+const HARSH: f64 = 0.05;
+
 /// A lease that is longer than the longest that a waiter may be idle.
 const LONG: Duration = Duration::from_secs(60);
 
@@ -105,7 +109,7 @@ impl Plan {
         // A quorum does without a member that takes longer than a twentieth of the lease. A single store may take longer than
         // the margin of the deadline, which would otherwise hide a deadline that counts from the answer.
         let slowest = if members == 1 { 50 } else { 6 };
-        let links = faulty::Plan {
+        let mut links = faulty::Plan {
             before: millis(&mut rng, 0..slowest),
             after: millis(&mut rng, 0..slowest),
             lost_replies: rng.random_range(0.0..0.03),
@@ -132,6 +136,9 @@ impl Plan {
         let ahead = (0..members).map(|_| millis(&mut rng, 0..2_400)).collect();
         // What is left behind and would heal with a short lease stays for as long as this one.
         let lease = if store.heals_itself() && rng.random_bool(0.25) { LONG } else { store.lease() };
+        if store.served().is_some_and(Served::bears_losses) && rng.random_bool(HARSH) {
+            links.lost_replies = 0.5;
+        }
         Self { store, seed, members, lease, links, trouble, ahead }
     }
 }

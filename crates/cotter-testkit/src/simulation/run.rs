@@ -1,4 +1,4 @@
-//! Tasks of several processes, and how they end.
+//! A run: several processes, what happens to their store, and what is left in the end.
 
 use super::ask;
 use super::calm::calm;
@@ -8,12 +8,13 @@ use super::plan::{PROCESSES, Plan, Trouble, What};
 use super::served::Running;
 use super::steps::Steps;
 use super::store::Store;
+use super::task::Task;
 use super::world::World;
-use crate::faulty::{self, Counts, Faults};
+use crate::faulty::{self, Counts};
 use crate::history::{Kind, Violation};
-use cotter::{Client, Guard, Lease, Mode, Result};
+use cotter::{Client, Lease, Mode, Owner};
+use rand::SeedableRng;
 use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -68,7 +69,7 @@ const GRACE: Duration = Duration::from_secs(10);
 /// When the runtime cannot be made.
 #[must_use]
 pub fn simulate(store: Store, seed: u64) -> Outcome {
-    outcome(store, seed, false)
+    outcome(&Plan::of(store, seed), false)
 }
 
 /// The same with its history.
@@ -77,11 +78,16 @@ pub fn simulate(store: Store, seed: u64) -> Outcome {
 /// When the runtime cannot be made.
 #[must_use]
 pub fn replay(store: Store, seed: u64) -> Outcome {
-    outcome(store, seed, true)
+    outcome(&Plan::of(store, seed), true)
 }
 
-fn outcome(store: Store, seed: u64, records: bool) -> Outcome {
-    in_virtual_time(seed, run(&Plan::of(store, seed), records))
+/// Runs a plan, and keeps its history if it `records`.
+///
+/// # Panics
+/// When the runtime cannot be made.
+#[must_use]
+pub fn outcome(plan: &Plan, records: bool) -> Outcome {
+    in_virtual_time(plan.seed, run(plan, records))
 }
 
 pub(super) type Shared = Arc<Mutex<Ledger>>;
@@ -123,7 +129,8 @@ async fn run(plan: &Plan, records: bool) -> Outcome {
                 store: plan.store,
                 has_permits: plan.store.has_permits(plan.members),
             };
-            tasks.spawn(task.run());
+            // Under an owner it can lock again what it holds.
+            tasks.spawn(Owner::new().scope(task.run()));
         }
     }
     let (cuts, restarts) = trouble(plan, &world, &ledger).await;
@@ -200,110 +207,5 @@ async fn everything_is_free(plan: &Plan, clients: &[Client], ledger: &Shared) {
                 }
             }
         }
-    }
-}
-
-struct Task {
-    who: String,
-    client: Client,
-    ledger: Shared,
-    /// From its process to all members, and what goes wrong there usually.
-    links: Vec<Faults>,
-    usual: faulty::Plan,
-    rng: StdRng,
-    store: Store,
-    has_permits: bool,
-}
-
-impl Task {
-    async fn run(mut self) {
-        loop {
-            {
-                let ledger = lock(&self.ledger);
-                let enough = ledger.cycles >= CYCLES && ledger.trouble_is_over;
-                if enough || ledger.elapsed() > LONGEST {
-                    return;
-                }
-            }
-            let (name, mode) = self.choose();
-            match self.get(name, mode).await {
-                Ok(Some(guard)) => self.hold(name, mode, guard).await,
-                Ok(None) => self.pause(5).await,
-                Err(e) => {
-                    lock(&self.ledger).write(&self.who, format_args!("{name} {:?}", e.kind()));
-                    self.pause(20).await;
-                }
-            }
-        }
-    }
-
-    async fn pause(&mut self, most: u64) {
-        tokio::time::sleep(Duration::from_millis(self.rng.random_range(0..=most))).await;
-    }
-
-    fn choose(&mut self) -> (&'static str, Mode) {
-        match NAMES.get(self.rng.random_range(0..NAMES.len() + usize::from(self.has_permits))) {
-            Some((name, writers)) => match self.rng.random_bool(*writers) || !self.store.has_readers() {
-                true => (name, Mode::Exclusive),
-                false => (name, Mode::Shared),
-            },
-            None => {
-                let (name, of) = SEMAPHORE;
-                (name, Mode::Permits { take: self.rng.random_range(1..of), of })
-            }
-        }
-    }
-
-    async fn get(&mut self, name: &str, mode: Mode) -> Result<Option<Guard>> {
-        let wait = Duration::from_millis(self.rng.random_range(1..200));
-        match self.rng.random_range(0..8) {
-            0 => ask::try_once(&self.client, name, mode).await,
-            1..4 => ask::try_for(&self.client, name, mode, wait).await,
-            // Whoever loses patience drops the future where it stands.
-            way => {
-                let patience = if way == 4 { wait / 10 } else { wait * 10 };
-                let asking = ask::wait(&self.client, name, mode);
-                tokio::time::timeout(patience, asking).await.ok().transpose()
-            }
-        }
-    }
-
-    /// Mostly for a moment; sometimes for longer than the lease, with or without renewals.
-    async fn hold(&mut self, name: &'static str, mode: Mode, guard: Guard) {
-        let guard = Arc::new(guard);
-        let id = lock(&self.ledger).acquired(&self.who, name, mode, guard.clone());
-        match self.rng.random_range(0..100) {
-            0..4 => self.outlive_the_lease(name, &guard).await,
-            4..9 => self.pause(1_200).await,
-            _ => self.pause(6).await,
-        }
-        lock(&self.ledger).releasing(&self.who, name, id);
-        let guard = Arc::into_inner(guard).expect("the ledger has given it back");
-        match self.rng.random_range(0..4) {
-            0 => drop(guard),
-            _ => drop(guard.release().await),
-        }
-    }
-
-    /// Cuts its process off from all members until the lease is over, which it must be told. The cuts of the plan change the
-    /// same links, and may end this one early; then the lease is renewed.
-    async fn outlive_the_lease(&mut self, name: &str, guard: &Guard) {
-        self.set_links(faulty::Plan { down: true, ..self.usual });
-        lock(&self.ledger).isolated(&self.who);
-        // In a task of its own, which nothing else wakes.
-        let told = tokio::spawn(guard.lost());
-        tokio::time::sleep(self.store.lease() * 3 / 2).await;
-        self.set_links(self.usual);
-        let is_lost = !guard.is_valid();
-        tokio::time::sleep(Duration::from_millis(1)).await;
-        if is_lost && !told.is_finished() {
-            let text = format!("{} was not told that it has lost {name}", self.who);
-            lock(&self.ledger).wrong(Kind::UntoldLoss, text);
-        }
-        told.abort();
-    }
-
-    fn set_links(&self, plan: faulty::Plan) {
-        self.links.iter().for_each(|link| link.set(plan));
     }
 }

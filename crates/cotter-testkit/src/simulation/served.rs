@@ -36,6 +36,12 @@ pub(super) trait Served {
         true
     }
 
+    /// Whether locks go on where every other answer is lost, with its connection. All requests of a process to etcd share one, and
+    /// so do their losses.
+    fn bears_losses(&self) -> bool {
+        true
+    }
+
     /// Whether names can be shared.
     fn has_readers(&self) -> bool;
 
