@@ -17,9 +17,10 @@ pub mod requests;
 pub mod run;
 mod status_line;
 mod stop_signals;
+pub mod svg;
 
 pub use encoded::encoded;
 pub use exit::{Exit, Share};
-pub use output::{Console, Failure, chain, clean};
+pub use output::{Console, Failure, chain, clean, created};
 pub use status_line::StatusLine;
 pub use stop_signals::StopSignals;

@@ -6,7 +6,9 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use std::error::Error;
 use std::fmt::{Display, Write as _};
+use std::fs::File;
 use std::io::{self, IsTerminal, StderrLock, StdoutLock, Write};
+use std::path::Path;
 
 /// A failure: one line for people and an exit code for scripts.
 #[derive(Debug, Clone)]
@@ -63,6 +65,11 @@ impl From<io::Error> for Failure {
             _ => Self::new(Exit::System, format!("cannot write the output: {error}")),
         }
     }
+}
+
+/// A file for output, made before there is anything to write, so that what is in its way is known before.
+pub fn created(path: &Path) -> Result<File, Failure> {
+    File::create(path).map_err(|e| Failure::config(format!("{} cannot be written: {e}", path.display())))
 }
 
 /// An error and its causes, without repetitions.

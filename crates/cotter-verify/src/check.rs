@@ -2,9 +2,9 @@
 
 use crate::args::Judgement;
 use crate::history::{self, Believed, Mistake};
-use crate::report::{self, created};
+use crate::report;
 use clap::Args;
-use cotter_console::{Console, Exit, Failure, clean};
+use cotter_console::{Console, Exit, Failure, clean, created};
 use std::path::PathBuf;
 
 /// Judge a history, of --history or from elsewhere

@@ -13,7 +13,7 @@
 //! | `judge/` | whether it was right |
 //! | `report` | the judgement for people and programs |
 //! | `check` | a history from elsewhere |
-//! | `plot/` | the history as a picture |
+//! | `plot` | the history as a picture |
 //! | `clock` | the clock that all processes share |
 
 mod args;

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
-use std::path::Path;
 use std::time::Duration;
 
 /// Nanoseconds of a millisecond.
@@ -43,11 +42,6 @@ pub(crate) fn exit(outcome: Outcome) -> Exit {
         Outcome::Failed => Exit::Unclean,
         Outcome::Void => Exit::Void,
     }
-}
-
-/// A file that is made before there is anything to write, so that what is in its way is known before.
-pub(crate) fn created(path: &Path) -> Result<File, Failure> {
-    File::create(path).map_err(|e| Failure::config(format!("{} cannot be written: {e}", path.display())))
 }
 
 fn show(title: &str, verdict: &Verdict, console: &Console) -> Result<(), Failure> {

@@ -115,6 +115,22 @@ fn lines_for_people() {
 }
 
 #[test]
+fn all_figures_are_drawn_into_a_file() {
+    let env = TestEnv::new();
+    let file = env.path("figures.svg");
+    let output = bench(&env, "memory:", &["--json", "--plot", file.to_str().unwrap()]).code(0).silent();
+    let svg = fs::read_to_string(&file).unwrap();
+    assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{svg}");
+    // A title for each, and beside all of them the same without cotter.
+    assert_eq!(svg.matches("8 tasks").count(), 3, "{svg}");
+    assert_eq!(svg.matches(">an in-process mutex<").count(), figures(&output).len(), "{svg}");
+
+    let nowhere = env.path("no/such/folder.svg");
+    let refused = bench(&env, "memory:", &["--plot", nowhere.to_str().unwrap()]).code(78);
+    refused.one_line(&["no/such/folder.svg cannot be written"]);
+}
+
+#[test]
 fn on_a_terminal_it_shows_progress_and_bars() {
     let env = TestEnv::new();
     let (mut screen, end) = terminal(100);

@@ -19,6 +19,8 @@ pub(super) struct Figure {
     more: Option<String>,
     /// The ratio to the raw calls, and their name.
     part: Option<(f64, &'static str)>,
+    /// What is compared, in the unit of the figure.
+    pub(super) bars: Vec<(&'static str, Spread)>,
 }
 
 pub(super) fn title(instance: &str, console: &Console) -> Result<(), Failure> {
@@ -32,7 +34,7 @@ pub(super) fn title(instance: &str, console: &Console) -> Result<(), Failure> {
 
 impl Figure {
     fn new(name: String, facts: Value) -> Self {
-        Self { name, facts, text: String::new(), more: None, part: None }
+        Self { name, facts, text: String::new(), more: None, part: None, bars: Vec::new() }
     }
 
     pub(super) fn pairs(tasks: u32, threads: u32) -> Self {
@@ -66,6 +68,7 @@ impl Figure {
         median.enter(&mut self.facts, "median_micros", 1);
         late.enter(&mut self.facts, "p99_micros", 1);
         self.facts["worst_micros"] = worst.max.into();
+        self.bars = vec![("half of them within", median), ("99 of 100 within", late)];
         let [a, b] = [median.min, median.max].map(thousands);
         self.text = format!("{:>10} us   {a} to {b}", thousands(median.median));
         self.more =
@@ -77,12 +80,15 @@ impl Figure {
     pub(super) fn with(mut self, ours: &[f64], raw: Option<(&'static str, &[f64])>) -> Self {
         let rate = Spread::of(ours.to_vec());
         rate.enter(&mut self.facts, "per_second", 0);
+        self.bars.push(("cotter", rate));
         let [a, b] = [rate.min, rate.max].map(thousands);
         self.text = format!("{:>10} /s   {a} to {b}", thousands(rate.median));
         if let Some((what, theirs)) = raw {
             let parts = Spread::of(ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs).collect());
             self.facts["raw"] = what.into();
-            Spread::of(theirs.to_vec()).enter(&mut self.facts, "raw_per_second", 0);
+            let raw = Spread::of(theirs.to_vec());
+            raw.enter(&mut self.facts, "raw_per_second", 0);
+            self.bars.push((what, raw));
             parts.enter(&mut self.facts, "ratio", 3);
             self.part = Some((parts.median, what));
         }
@@ -104,6 +110,11 @@ impl Figure {
         }
         self.more = Some(format!("{more}longest wait {:.1} ms", worst.max));
         self
+    }
+
+    /// The unit of its bars.
+    pub(super) fn unit(&self) -> &'static str {
+        if self.facts["type"] == "handover" { "us" } else { "/s" }
     }
 
     pub(super) fn show(&self, console: &Console) -> Result<(), Failure> {
@@ -141,7 +152,7 @@ fn bar(part: f64) -> String {
     format!("{text}{}", "·".repeat(rest))
 }
 
-fn thousands(number: f64) -> String {
+pub(super) fn thousands(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {

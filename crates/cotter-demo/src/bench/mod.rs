@@ -9,12 +9,14 @@
 //! | `partner` | the other processes |
 //! | `rounds` | minimum, median and maximum of several rounds |
 //! | `figure` | a figure and its output |
+//! | `plot` | all figures as a picture |
 
 mod figure;
 mod measure;
 #[cfg(feature = "mysql")]
 mod mysql;
 mod partner;
+mod plot;
 mod race;
 mod raw;
 #[cfg(feature = "redis")]
@@ -26,12 +28,13 @@ mod sqlite;
 use crate::store::Store;
 use clap::Args;
 use cotter_console::duration::parse_positive;
-use cotter_console::{Console, Exit, Failure, StatusLine, StopSignals};
+use cotter_console::{Console, Exit, Failure, StatusLine, StopSignals, created};
 use figure::Figure;
 use partner::Partner;
 use raw::Raw;
 use rounds::ROUNDS;
 use scratch::Scratch;
+use std::path::PathBuf;
 use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};
 
@@ -56,6 +59,9 @@ pub struct Bench {
     /// The number of tasks in measurements with many tasks
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     tasks: u32,
+    /// Draw the figures into FILE, as SVG
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
     /// Act as the other process for this name.
     #[arg(long, hide = true)]
     partner: Option<String>,
@@ -67,23 +73,35 @@ impl Bench {
         if let Some(name) = &self.partner {
             return partner::play(name, store, console).await;
         }
+        let plot = self.plot.as_deref().map(created).transpose()?;
         let mut stops = StopSignals::listen()?;
         let scratch = Scratch::new(store, console).await?;
-        tokio::select! {
+        let figures = tokio::select! {
             biased;
-            signal = stops.next() => Ok(Exit::Interrupted(signal)),
-            done = all(self, store, &scratch, console) => done.map(|()| Exit::Done),
+            signal = stops.next() => return Ok(Exit::Interrupted(signal)),
+            figures = all(self, store, &scratch, console) => figures?,
+        };
+        if let Some(mut file) = plot {
+            plot::draw(scratch.instance(), &figures, &mut file)
+                .map_err(|e| Failure::new(Exit::System, format!("--plot: cannot write: {e}")))?;
         }
+        Ok(Exit::Done)
     }
 }
 
-async fn all(args: &Bench, store: &dyn Store, scratch: &Scratch, console: &Console) -> Result<(), Failure> {
-    let measurements = Measurements {
+async fn all(
+    args: &Bench,
+    store: &dyn Store,
+    scratch: &Scratch,
+    console: &Console,
+) -> Result<Vec<Figure>, Failure> {
+    let mut measurements = Measurements {
         args,
         store,
         scratch,
         console,
         live: StatusLine::new(!console.quiet && !console.json),
+        figures: Vec::new(),
     };
     figure::title(scratch.instance(), console)?;
     let mut counts = vec![1, args.tasks];
@@ -99,7 +117,7 @@ async fn all(args: &Bench, store: &dyn Store, scratch: &Scratch, console: &Conso
         measurements.several_processes().await?;
         measurements.handover().await?;
     }
-    Ok(())
+    Ok(measurements.figures)
 }
 
 /// A second runtime. It is shut down in the background, because an async task must not wait for that.
@@ -117,13 +135,14 @@ impl Drop for Threads {
     }
 }
 
-/// The context of all measurements.
+/// The context of all measurements, and what they have come to.
 struct Measurements<'a> {
     args: &'a Bench,
     store: &'a dyn Store,
     scratch: &'a Scratch,
     console: &'a Console,
     live: StatusLine,
+    figures: Vec<Figure>,
 }
 
 impl Measurements<'_> {
@@ -132,12 +151,14 @@ impl Measurements<'_> {
         figure
     }
 
-    fn show(&self, figure: &Figure) -> Result<(), Failure> {
+    fn show(&mut self, figure: Figure) -> Result<(), Failure> {
         self.live.clear();
-        figure.show(self.console)
+        figure.show(self.console)?;
+        self.figures.push(figure);
+        Ok(())
     }
 
-    async fn pairs(&self, tasks: u32, threads: u32, on: &Handle) -> Result<(), Failure> {
+    async fn pairs(&mut self, tasks: u32, threads: u32, on: &Handle) -> Result<(), Failure> {
         let figure = self.begin(Figure::pairs(tasks, threads));
         let raw = Raw::of(self.store, self.scratch, on).await?;
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
@@ -145,10 +166,10 @@ impl Measurements<'_> {
             ours.push(measure::pairs(self.scratch, tasks, self.args.time, on).await?);
             theirs.push(raw.pairs(tasks, self.args.time, on).await?);
         }
-        self.show(&figure.with(&ours, raw.what().map(|what| (what, &*theirs))))
+        self.show(figure.with(&ours, raw.what().map(|what| (what, &*theirs))))
     }
 
-    async fn one_name(&self) -> Result<(), Failure> {
+    async fn one_name(&mut self) -> Result<(), Failure> {
         let (tasks, on) = (self.args.tasks, Handle::current());
         let figure = self.begin(Figure::one_name(1, tasks));
         let raw = Raw::of(self.store, self.scratch, &on).await?;
@@ -158,10 +179,10 @@ impl Measurements<'_> {
             theirs.extend(raw.one_name(tasks, self.args.time, &on).await?);
         }
         let beside = raw.what().filter(|_| !theirs.is_empty());
-        self.show(&figure.with_race(&ours, beside.map(|what| (what, &*theirs))))
+        self.show(figure.with_race(&ours, beside.map(|what| (what, &*theirs))))
     }
 
-    async fn several_processes(&self) -> Result<(), Failure> {
+    async fn several_processes(&mut self) -> Result<(), Failure> {
         let figure = self.begin(Figure::one_name(race::PROCESSES, race::TASKS));
         let mut partners = Vec::new();
         for _ in 0..race::PROCESSES {
@@ -174,10 +195,10 @@ impl Measurements<'_> {
         for partner in partners {
             partner.stop().await;
         }
-        self.show(&figure.with_race(&rounds, None))
+        self.show(figure.with_race(&rounds, None))
     }
 
-    async fn handover(&self) -> Result<(), Failure> {
+    async fn handover(&mut self) -> Result<(), Failure> {
         let figure = self.begin(Figure::handover());
         let mut partner = Partner::start(self.scratch).await?;
         let mut rounds = Vec::new();
@@ -185,6 +206,6 @@ impl Measurements<'_> {
             rounds.push(measure::handovers(self.scratch, &mut partner, self.args.time).await?);
         }
         partner.stop().await;
-        self.show(&figure.with_times(&rounds))
+        self.show(figure.with_times(&rounds))
     }
 }

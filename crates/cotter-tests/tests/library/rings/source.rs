@@ -18,7 +18,7 @@ impl Package {
     pub(super) const CLI: Self = Self { name: "cotter-cli", folders: 10, head: "main.rs" };
     pub(super) const CONSOLE: Self = Self { name: "cotter-console", folders: 0, head: "lib.rs" };
     pub(super) const DEMO: Self = Self { name: "cotter-demo", folders: 5, head: "lib.rs" };
-    pub(super) const VERIFY: Self = Self { name: "cotter-verify", folders: 5, head: "lib.rs" };
+    pub(super) const VERIFY: Self = Self { name: "cotter-verify", folders: 4, head: "lib.rs" };
     pub(super) const TESTKIT: Self = Self { name: "cotter-testkit", folders: 8, head: "lib.rs" };
     pub(super) const TESTS: Self = Self { name: "cotter-tests", folders: 0, head: "lib.rs" };
     pub(super) const MODELS: Self = Self { name: "cotter-models", folders: 0, head: "lib.rs" };

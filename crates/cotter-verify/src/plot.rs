@@ -1,15 +1,9 @@
 //! The history as a picture: a row for each process, and time from left to right.
-//!
-//! | file | concept |
-//! |---|---|
-//! | `svg` | elements, with everything escaped |
-
-mod svg;
 
 use crate::history::{Believed, Hold, millis};
 use crate::judge::Violation;
+use cotter_console::svg::Svg;
 use std::io::{self, Write};
-use svg::Svg;
 
 const LEFT: f64 = 96.0;
 const WIDTH: f64 = 1600.0;

@@ -1,14 +1,14 @@
-//! Elements of a picture. Whatever comes from elsewhere is text: nothing in it can end an element or an attribute.
+//! Pictures, as SVG. Whatever comes from elsewhere is text: nothing in it can end an element or an attribute.
 
 use std::fmt::Write;
 
 /// A picture, element by element.
 #[derive(Debug, Default)]
-pub(super) struct Svg(String);
+pub struct Svg(String);
 
 impl Svg {
     /// A bar (left, top, width, height), with a text that is shown to those who point at it.
-    pub(super) fn bar(&mut self, [x, y, width, height]: [f64; 4], colour: &str, opacity: f64, told: &str) {
+    pub fn bar(&mut self, [x, y, width, height]: [f64; 4], colour: &str, opacity: f64, told: &str) {
         let width = width.max(0.5);
         let _ = writeln!(
             self.0,
@@ -19,7 +19,7 @@ impl Svg {
     }
 
     /// A thin line between two points.
-    pub(super) fn line(&mut self, [x, y]: [f64; 2], [to_x, to_y]: [f64; 2], colour: &str) {
+    pub fn line(&mut self, [x, y]: [f64; 2], [to_x, to_y]: [f64; 2], colour: &str) {
         let _ = writeln!(
             self.0,
             "<line x1=\"{x:.2}\" y1=\"{y:.2}\" x2=\"{to_x:.2}\" y2=\"{to_y:.2}\" stroke=\"{colour}\"/>"
@@ -27,13 +27,14 @@ impl Svg {
     }
 
     /// A text that begins there.
-    pub(super) fn text(&mut self, [x, y]: [f64; 2], colour: &str, text: &str) {
+    pub fn text(&mut self, [x, y]: [f64; 2], colour: &str, text: &str) {
         let _ =
             writeln!(self.0, "<text x=\"{x:.2}\" y=\"{y:.2}\" fill=\"{colour}\">{}</text>", escaped(text));
     }
 
     /// The file.
-    pub(super) fn document(self, width: f64, height: f64) -> String {
+    #[must_use]
+    pub fn document(self, width: f64, height: f64) -> String {
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
              height=\"{height}\" font-family=\"sans-serif\" font-size=\"11\">\n\
