@@ -175,6 +175,25 @@ fn released_once_that_is_possible(why_not: ErrorKind) {
     }
 }
 
+/// Where some answers come and others do not, the pauses between attempts do not become as long as in an outage.
+#[tokio::test(start_paused = true)]
+async fn a_release_that_fails_where_others_are_answered_is_repeated_within_seconds() {
+    let (store, control) = (memory::Store::new(), Control::default());
+    let connect = |control: &Control| {
+        let builder = Client::builder().lease(Lease::renewed(S)).in_this_runtime();
+        builder.connect_to(Sessions::over(store.clone(), LASTS, control))
+    };
+    let (client, other) = (connect(&control).await.unwrap(), connect(&Control::default()).await.unwrap());
+    // Its renewals are answered, three in a second.
+    let _held = client.mutex("b").lock().await.unwrap();
+    control.refuse_releases(Some(ErrorKind::Unavailable));
+    drop(client.mutex("a").lock().await.unwrap());
+    tokio::time::sleep(S * 5).await;
+    control.refuse_releases(None);
+    let got = other.mutex("a").try_lock_for(S * 3).await.unwrap();
+    demand(got.is_some(), Kind::LeftBehind, "nobody holds it, and nobody can have it");
+}
+
 /// The session ends with it.
 #[test]
 fn a_release_without_an_answer_does_not_keep_a_client_that_is_dropped() {

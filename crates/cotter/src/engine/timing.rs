@@ -70,6 +70,10 @@ pub(crate) const UNDO_PAUSES: [Duration; 4] =
 /// it has answered one of them.
 pub(crate) const UNDO_PAUSE_IN_SILENCE: Duration = Duration::from_secs(5);
 
+/// The longest pause after a failure behind which the store has answered something else: where every other answer is lost, several
+/// attempts fail in a row, and what is left in a session would stand in the way of others for as long as the pauses have become.
+pub(crate) const UNDO_PAUSE_AMONG_ANSWERS: Duration = SECOND;
+
 /// So many claims may be unsettled in an outage. Each keeps half a kilobyte and sends a release every few seconds, so no others
 /// are added before the store answers.
 pub(crate) const MAX_UNSETTLED: usize = 4_096;

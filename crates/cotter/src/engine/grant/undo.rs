@@ -5,7 +5,9 @@ use crate::engine::background::{Unsettled, in_background};
 use crate::engine::core::Core;
 use crate::engine::report::Doing;
 use crate::engine::route::Carrier;
-use crate::engine::timing::{ABANDONED_REQUEST, UNDO_PAUSE_IN_SILENCE, UNDO_PAUSES};
+use crate::engine::timing::{
+    ABANDONED_REQUEST, UNDO_PAUSE_AMONG_ANSWERS, UNDO_PAUSE_IN_SILENCE, UNDO_PAUSES,
+};
 use crate::{Error, ErrorKind, Moment, Result};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -131,7 +133,7 @@ async fn repeat(core: Arc<Core>, mut open: Open) {
     let (client, mut kept) = (Arc::downgrade(&core), Some(core));
     let mut heard_closing = false;
     for pause in UNDO_PAUSES.into_iter().map(Some).chain(std::iter::repeat(None)) {
-        let Some(at) = open.next(clock.now(), pause, background.is_closed()) else { return };
+        let Some(mut at) = open.next(clock.now(), pause, background.is_closed()) else { return };
         if at > open.lease_end && open.until <= open.sent {
             kept = None;
         }
@@ -152,6 +154,9 @@ async fn repeat(core: Arc<Core>, mut open: Open) {
             }
             if is_due {
                 break;
+            }
+            if open.is_failing {
+                at = at.min(clock.now() + UNDO_PAUSE_AMONG_ANSWERS);
             }
         }
     }
