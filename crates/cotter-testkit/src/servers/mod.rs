@@ -11,7 +11,7 @@
 //! | `postgres`, `pooler` | a PostgreSQL server; a pooler before it |
 //! | `standby`, `pgpool` | a copy of it that follows; a pooler that spreads reads over the two |
 //! | `haproxy` | a balancer before servers of which one is the master |
-//! | `mariadb` | a MariaDB server |
+//! | `mariadb`, `replica` | a MariaDB server; one that follows it |
 //! | `database` | what the two have in common |
 //! | `instance`, `cluster` | a database server: its port and process; its folder, and the user that it runs as |
 //! | `ports` | ports for all of them |
