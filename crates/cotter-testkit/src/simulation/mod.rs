@@ -56,7 +56,7 @@ pub use many::{Failure, Totals, many};
 pub use plan::{Plan, Trouble, What};
 #[cfg(feature = "redis-in-memory")]
 pub use redis::RedisMode;
-pub use run::{Outcome, outcome, replay, simulate};
+pub use run::{Outcome, replay, simulate};
 pub use steps::Steps;
 pub use store::Store;
 pub use unpolled::{Stories, Story, many_unpolled, unpolled};

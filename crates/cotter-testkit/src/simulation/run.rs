@@ -69,7 +69,7 @@ const GRACE: Duration = Duration::from_secs(10);
 /// When the runtime cannot be made.
 #[must_use]
 pub fn simulate(store: Store, seed: u64) -> Outcome {
-    outcome(&Plan::of(store, seed), false)
+    outcome(store, seed, false)
 }
 
 /// The same with its history.
@@ -78,16 +78,11 @@ pub fn simulate(store: Store, seed: u64) -> Outcome {
 /// When the runtime cannot be made.
 #[must_use]
 pub fn replay(store: Store, seed: u64) -> Outcome {
-    outcome(&Plan::of(store, seed), true)
+    outcome(store, seed, true)
 }
 
-/// Runs a plan, and keeps its history if it `records`.
-///
-/// # Panics
-/// When the runtime cannot be made.
-#[must_use]
-pub fn outcome(plan: &Plan, records: bool) -> Outcome {
-    in_virtual_time(plan.seed, run(plan, records))
+fn outcome(store: Store, seed: u64, records: bool) -> Outcome {
+    in_virtual_time(seed, run(&Plan::of(store, seed), records))
 }
 
 pub(super) type Shared = Arc<Mutex<Ledger>>;

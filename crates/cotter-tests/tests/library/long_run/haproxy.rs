@@ -7,7 +7,7 @@ use cotter_testkit::timing::{FAR, Stopwatch, eventually, happens};
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
-pub(super) const TTL: Duration = Duration::from_secs(6);
+const TTL: Duration = Duration::from_secs(6);
 
 /// So long may a connection be idle, where less is asked than once in a ttl.
 const IDLE: Duration = Duration::from_secs(1);
